@@ -4,12 +4,12 @@ Follows apimachinery/pkg/labels/selector.go and pkg/fields/selector.go. Raises S
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from inkube.schemas import status
+from inkube.schemas import caches, status
 from inkube.schemas.definitions import SelectableField, Version
-from inkube.schemas.golang import quote
+from inkube.schemas.golang import quote, strconv
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
@@ -17,6 +17,10 @@ Matcher = Callable[[Object], bool]
 Labels = dict[str, str]
 
 MAX_SELECTOR = 64 * 1024  # the limit of a URL; every requirement costs time per object
+MAX_CACHED = 4 * MAX_SELECTOR
+"""Characters of parsed selectors: a request reads its selectors several times."""
+FEW = 8
+"""The number of conditions up to which one object is tested without LabelConditions."""
 _TOKENS = re.compile(r"\s*(==|!=|=|!|<|>|,|\(|\)|[^\s=!<>,()]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", "gt", "lt")
 _EXPRESSIONS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
@@ -53,6 +57,89 @@ def _compare(value: str | None, operator: str, bound: int) -> bool:
     return number > bound if operator == ">" else number < bound
 
 
+class _Condition:
+    """All requirements for one key, so that a test takes one look-up for each of their sets."""
+
+    __slots__ = ("_above", "_allowed", "_below", "_denied", "is_forbidden", "is_required")
+
+    def __init__(self) -> None:
+        self.is_required = self.is_forbidden = False
+        """Whether the key must, or must not, be present."""
+        self._allowed: set[str] | None = None
+        """The values of which the key must have one; None allows all."""
+        self._denied: set[str] = set()
+        self._above: int | None = None
+        self._below: int | None = None
+
+    def add(self, operator: str, values: Sequence[str]) -> None:
+        """Add a requirement."""
+        if operator == "!":
+            self.is_forbidden = True
+            return
+        if operator in ("notin", "!="):
+            self._denied.update(values)
+            return
+        self.is_required = True
+        if operator in ("in", "=", "=="):
+            allowed = set(values)
+            self._allowed = allowed if self._allowed is None else self._allowed & allowed
+        elif operator == ">":
+            bound = int(values[0])
+            self._above = bound if self._above is None else max(self._above, bound)
+        elif operator == "<":
+            bound = int(values[0])
+            self._below = bound if self._below is None else min(self._below, bound)
+
+    def accepts(self, value: str) -> bool:
+        """Whether a present value fulfils all requirements."""
+        if self.is_forbidden or value in self._denied:
+            return False
+        if self._allowed is not None and value not in self._allowed:
+            return False
+        return (self._above is None and self._below is None) or self._is_within(value)
+
+    def _is_within(self, value: str) -> bool:
+        try:
+            number = int(value)
+        except ValueError:
+            return False
+        return (self._above is None or number > self._above) and (
+            self._below is None or number < self._below
+        )
+
+
+class LabelConditions:
+    """Requirements in a form whose test takes time for the labels of an object, not for the
+    requirements: a client can send thousands of them, for thousands of objects."""
+
+    __slots__ = ("_by_key", "_required")
+
+    def __init__(self, conditions: Iterable[Requirement]) -> None:
+        by_key: dict[str, _Condition] = {}
+        for key, operator, values in conditions:
+            found = by_key.get(key)
+            if found is None:
+                found = by_key[key] = _Condition()
+            found.add(operator, values)
+        self._by_key = by_key
+        self._required = [key for key, each in by_key.items() if each.is_required]
+
+    def match(self, labels: Labels) -> bool:
+        """Whether the labels fulfil all requirements. Labels with the value None are missing."""
+        if len(self._required) > len(labels):
+            return False
+        for key in self._required:
+            if labels.get(key) is None:
+                return False
+        by_key = self._by_key
+        for key in by_key if len(by_key) < len(labels) else labels:
+            value = labels.get(key)
+            if value is not None and key in by_key and not by_key[key].accepts(value):
+                return False
+        return True
+
+
+@caches.of_texts(256, characters=MAX_CACHED)
 def parse_labels(text: str) -> tuple[Requirement, ...]:
     """Read a label selector. Raises StatusError 400."""
     return _Parser(text).parse() if text.strip() else ()
@@ -126,7 +213,7 @@ class _Parser:
     def _check(self, key: str, operator: str, values: tuple[str, ...]) -> None:
         for index, value in enumerate(values):
             if operator in ("<", ">"):
-                if not re.fullmatch(r"[+-]?\d+", value):
+                if not _is_integer(value):
                     raise _unparsed(
                         f"values[{index}]: Invalid value: {quote(value)}: for 'Gt', 'Lt' "
                         "operators, the value must be an integer"
@@ -174,6 +261,15 @@ def _unparsed(message: str) -> status.StatusError:
     return status.bad_request(f"unable to parse requirement: {message}")
 
 
+def _is_integer(text: str) -> bool:
+    """Whether Go reads the text as an int64."""
+    try:
+        strconv.parse_int(text)
+    except ValueError:
+        return False
+    return True
+
+
 class FieldTerm(NamedTuple):
     """One condition of a field selector."""
 
@@ -182,6 +278,7 @@ class FieldTerm(NamedTuple):
     negated: bool
 
 
+@caches.of_texts(256, characters=MAX_CACHED)
 def parse_fields(text: str) -> tuple[FieldTerm, ...]:
     """Read a field selector: `=`, `==`, `!=`; backslashes escape. Raises StatusError 400."""
     terms = []
@@ -207,15 +304,16 @@ def compile(  # noqa: A001 # as re.compile
     """A predicate over objects, None if every object matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
-    conditions = [_own_matcher(term, version) for term in terms]
-    if not requirements and not conditions:
-        return None
+    conditions = _field_matchers(terms, version)
+    if not requirements:
+        return None if not conditions else lambda obj: all(each(obj) for each in conditions)
+    match = LabelConditions(requirements).match
+    if not conditions:
+        return lambda obj: match(obj["metadata"].get("labels") or {})
 
     def matches(obj: Object) -> bool:
-        object_labels = obj["metadata"].get("labels") or {}
-        return all(requirement.matches(object_labels) for requirement in requirements) and all(
-            condition(obj) for condition in conditions
-        )
+        labels = obj["metadata"].get("labels") or {}
+        return match(labels) and all(condition(obj) for condition in conditions)
 
     return matches
 
@@ -238,8 +336,15 @@ def requirements(selector: Object | None) -> tuple[Requirement, ...]:
 
 
 def matches(conditions: tuple[Requirement, ...], labels: Labels) -> bool:
-    """Whether labels fulfil all conditions."""
+    """Whether labels fulfil all conditions. For many objects, use LabelConditions."""
+    if len(conditions) > FEW:
+        return LabelConditions(conditions).match(labels)
     return all(condition.matches(labels) for condition in conditions)
+
+
+def matcher(selector: Object | None) -> Callable[[Labels], bool]:
+    """A predicate over the labels of many objects, for a metav1.LabelSelector."""
+    return LabelConditions(requirements(selector)).match
 
 
 def selects(selector: Object | None, labels: Labels) -> bool:
@@ -272,23 +377,43 @@ def selected_name(fields: str) -> str:
     return ""
 
 
-def _own_matcher(term: FieldTerm, version: Version) -> Matcher:
-    """The condition on a field of the kind. Raises StatusError 400 for an unknown field."""
-    for field in version.selectable_fields:
-        if field.is_map and term.path.startswith(f"{field.label}[") and term.path.endswith("]"):
-            _check_equality(term, version)
-            return _key_matcher(term, field)
-        if field.label == term.path and not field.is_map:
-            _check_equality(term, version)
-            if field.choices and term.value not in field.choices:
-                raise status.bad_request(
-                    f"unsupported fieldSelector value {quote(term.value)} for field "
-                    f"{quote(term.path)}"
-                )
-            if field.prefix and term.value.startswith(field.prefix):
-                term = term._replace(value=term.value.removeprefix(field.prefix))
-            return _field_matcher(term, field)
+def _field_matchers(terms: Iterable[FieldTerm], version: Version) -> list[Matcher]:
+    """Return one condition for each selected field of the kind, whatever the number of terms.
+    Raises StatusError 400 for an unknown field."""
+    plain = {field.label: field for field in version.selectable_fields if not field.is_map}
+    maps = [field for field in version.selectable_fields if field.is_map]
+    of_fields: dict[SelectableField, list[Requirement]] = {}
+    for term in terms:
+        operator = "!=" if term.negated else "="
+        field, key = plain.get(term.path), ""
+        if field is None:
+            field, key = _map_key(term, maps, version)
+        _check_equality(term, version)
+        value = term.value if field.is_map else _checked_value(term, field)
+        of_fields.setdefault(field, []).append(Requirement(key, operator, (value,)))
+    return [
+        _key_matcher(field, found) if field.is_map else _field_matcher(field, found)
+        for field, found in of_fields.items()
+    ]
+
+
+def _map_key(
+    term: FieldTerm, maps: Iterable[SelectableField], version: Version
+) -> tuple[SelectableField, str]:
+    """Return the field of a term such as `status.attributes[KEY]`, and the key. Raises StatusError
+    400."""
+    for field in maps:
+        if term.path.startswith(f"{field.label}[") and term.path.endswith("]"):
+            return field, term.path[len(field.label) + 1 : -1]
     raise status.bad_request(version.unknown_field.replace("{label}", term.path))
+
+
+def _checked_value(term: FieldTerm, field: SelectableField) -> str:
+    if field.choices and term.value not in field.choices:
+        raise status.bad_request(
+            f"unsupported fieldSelector value {quote(term.value)} for field {quote(term.path)}"
+        )
+    return term.value.removeprefix(field.prefix) if field.prefix else term.value
 
 
 def _check_equality(term: FieldTerm, version: Version) -> None:
@@ -302,25 +427,29 @@ def _check_equality(term: FieldTerm, version: Version) -> None:
         raise status.bad_request(f"fieldSelector value of field {quote(term.path)} is empty")
 
 
-def _key_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
-    key = term.path[len(field.label) + 1 : -1]
-    members = field.path.split(".")
+def _key_matcher(field: SelectableField, found: Sequence[Requirement]) -> Matcher:
+    """The condition on several keys of a map, whose values are texts."""
+    members, match = field.path.split("."), LabelConditions(found).match
 
     def matches(obj: Object) -> bool:
         value: Any = obj
-        for member in (*members, key):
+        for member in members:
             value = value.get(member) if isinstance(value, dict) else None
-        return (value == term.value) is not term.negated
+        texts = value if isinstance(value, dict) else {}
+        return match({key: each for key, each in texts.items() if isinstance(each, str)})
 
     return matches
 
 
-def _field_matcher(term: FieldTerm, field: SelectableField) -> Matcher:
+def _field_matcher(field: SelectableField, found: Sequence[Requirement]) -> Matcher:
     paths, zero = tuple(field.path.split("|")), field.zero
+    condition = _Condition()
+    for requirement in found:
+        condition.add(requirement.operator, requirement.values)
 
     def matches(obj: Object) -> bool:
         value = next((text for path in paths if (text := field_value(obj, path))), zero)
-        return (value == term.value) is not term.negated
+        return condition.accepts(value)
 
     return matches
 

@@ -87,7 +87,14 @@ class Escalation(Plugin):
         """Raise StatusError 403 unless the user has all permissions in the rules
         (ConfirmNoEscalation)."""
         held, failure = self._authorizer.rules_for(call.user, call.namespace)
-        missing = rules.uncovered(held, wanted)
+        try:
+            missing = rules.uncovered(held, wanted)
+        except rules.TooManyParts:
+            raise _refused(
+                call,
+                f"{_attempt(call.user)} the rules have more than {rules.MAX_PARTS} combinations of "
+                "groups, resources, verbs and names; divide them into several roles",
+            ) from None
         if not missing:
             return
         texts = sorted({rules.text(rule) for rule in rules.compact(missing)})

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from inkube.apiserver.auth import rules
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.rules import Rule
+from inkube.apiserver.auth.rules import PreparedRule, Rule
 from inkube.apiserver.registry import User, keys
 from inkube.schemas import status
 from inkube.schemas.golang import quote
@@ -20,6 +19,7 @@ from inkube.storage import BaseStore, Entry
 GROUP = "rbac.authorization.k8s.io"
 _CLUSTER_ROLE_BINDINGS = keys.prefix("clusterrolebindings")
 _ROLE_BINDINGS = keys.prefix("rolebindings")
+_MAX_ROLES = 4096  # roles whose rules are prepared; others are prepared again
 _MAX_NAMESPACES = 4096  # indexes in memory; others are created again when they are needed
 
 
@@ -65,6 +65,8 @@ class RBAC:
     def __init__(self, store: BaseStore) -> None:
         self._store = store
         self._indexes: dict[str, _Index] = {}
+        self._prepared: dict[str, tuple[bytes, tuple[PreparedRule, ...]]] = {}
+        """Stored bytes and rules of roles, by key."""
 
     def decide(self, attributes: Attributes) -> Decision:
         """Return the decision of the first rule that allows the action. `reason` names the binding,
@@ -73,10 +75,10 @@ class RBAC:
             return Decision(True)
         failures = []
         for grant in self._grants(attributes.user, attributes.namespace):
-            granted, failure = self._rules(grant)
+            granted, failure = self._prepared_rules(grant)
             if failure:
                 failures.append(failure)
-            if any(rules.allows(rule, attributes) for rule in granted):
+            if any(rule.allows(attributes) for rule in granted):
                 return Decision(True, f"RBAC: allowed by {grant}")
         return Decision(False, f"RBAC: {_aggregate(failures)}" if failures else "")
 
@@ -93,11 +95,27 @@ class RBAC:
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
         """Return the rules of a role, or None if it does not exist."""
+        entry = self._role(reference, namespace)
+        return None if entry is None else entry.value.get("rules") or []
+
+    def _role(self, reference: Object, namespace: str) -> Entry | None:
         prefix = keys.key("roles", namespace, "")
         if reference.get("kind") == "ClusterRole":
             prefix = keys.prefix("clusterroles")
-        entry = self._store.get(prefix + reference.get("name", ""))
-        return None if entry is None else entry.value.get("rules") or []
+        return self._store.get(prefix + reference.get("name", ""))
+
+    def _prepared_rules(self, grant: Grant) -> tuple[Sequence[PreparedRule], str]:
+        """Return the rules of a role as `_rules`, prepared once for each state of the role."""
+        entry = self._role(grant.reference, grant.namespace)
+        if entry is None:
+            return (), self._rules(grant)[1]
+        prepared = self._prepared.get(entry.key)
+        if prepared is None or prepared[0] != entry.data:
+            if len(self._prepared) >= _MAX_ROLES:
+                self._prepared.clear()
+            found = tuple(map(PreparedRule, entry.value.get("rules") or ()))
+            prepared = self._prepared[entry.key] = (entry.data, found)
+        return prepared[1], ""
 
     def _rules(self, grant: Grant) -> tuple[list[Rule], str]:
         role = self.role_rules(grant.reference, grant.namespace)

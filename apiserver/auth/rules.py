@@ -16,6 +16,8 @@ Rule = dict[str, Any]
 EVERYTHING: Rule = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 EVERY_PATH: Rule = {"nonResourceURLs": ["*"], "verbs": ["*"]}
 _ALL = "*"
+MAX_PARTS = 10_000
+"""The most combinations of groups, resources, verbs and names that are compared one by one."""
 _PRINTED_MEMBERS = (
     ("apiGroups", "APIGroups"),
     ("resources", "Resources"),
@@ -25,33 +27,49 @@ _PRINTED_MEMBERS = (
 )
 
 
-def allows(rule: Rule, attributes: Attributes) -> bool:
-    """Whether the rule grants the action (`RuleAllows`)."""
-    if not _has(rule, "verbs", attributes.verb):
-        return False
-    if not attributes.is_resource:
-        return any(_url_covers(url, attributes.path) for url in _members(rule, "nonResourceURLs"))
-    if not _has(rule, "apiGroups", attributes.group) or not _resource_matches(rule, attributes):
-        return False
-    names = _members(rule, "resourceNames")
-    return not names or attributes.name in names
+class TooManyParts(Exception):
+    """Rules have more combinations than MAX_PARTS."""
+
+
+class PreparedRule:
+    """A rule for many decisions: each takes look-ups, whatever the number of its names."""
+
+    __slots__ = ("_groups", "_names", "_resources", "_urls", "_verbs")
+
+    def __init__(self, rule: Rule) -> None:
+        self._verbs = _as_set(rule, "verbs")
+        self._groups = _as_set(rule, "apiGroups")
+        self._resources = _as_set(rule, "resources")
+        self._names = frozenset(_members(rule, "resourceNames"))
+        self._urls = _members(rule, "nonResourceURLs")
+
+    def allows(self, attributes: Attributes) -> bool:
+        """Whether the rule grants the action (`RuleAllows`)."""
+        if self._verbs is not None and attributes.verb not in self._verbs:
+            return False
+        if not attributes.is_resource:
+            return any(_url_covers(url, attributes.path) for url in self._urls)
+        if self._groups is not None and attributes.group not in self._groups:
+            return False
+        if self._resources is not None and not self._has_resource(self._resources, attributes):
+            return False
+        return not self._names or attributes.name in self._names
+
+    @staticmethod
+    def _has_resource(resources: frozenset[str], attributes: Attributes) -> bool:
+        if attributes.combined_resource in resources:
+            return True
+        return bool(attributes.subresource) and f"*/{attributes.subresource}" in resources
+
+
+def _as_set(rule: Rule, member: str) -> frozenset[str] | None:
+    """Return the values of a member; None if they contain all."""
+    values = frozenset(_members(rule, member))
+    return None if _ALL in values else values
 
 
 def _members(rule: Rule, member: str) -> Sequence[str]:
     return rule.get(member) or ()
-
-
-def _has(rule: Rule, member: str, value: str) -> bool:
-    values = _members(rule, member)
-    return value in values or _ALL in values
-
-
-def _resource_matches(rule: Rule, attributes: Attributes) -> bool:
-    if _has(rule, "resources", attributes.combined_resource):
-        return True
-    return bool(attributes.subresource) and f"*/{attributes.subresource}" in _members(
-        rule, "resources"
-    )
 
 
 def _url_covers(owner: str, url: str) -> bool:
@@ -59,13 +77,27 @@ def _url_covers(owner: str, url: str) -> bool:
 
 
 def uncovered(granted: Sequence[Rule], required: Iterable[Rule]) -> list[Rule]:
-    """Return the smallest parts of the wanted rules that no owned rule covers (`Covers`)."""
-    return [
-        part
-        for rule in required
-        for part in break_down(rule)
-        if not any(covers(owner, part) for owner in granted)
-    ]
+    """Return the smallest parts of the wanted rules that no owned rule covers (`Covers`).
+
+    The parts of a rule that one owned rule covers completely are not made. Raises TooManyParts
+    above MAX_PARTS.
+    """
+    parts: list[Rule] = []
+    for rule in required:
+        if any(covers(owner, rule) for owner in granted):
+            continue
+        if len(parts) + count_parts(rule) > MAX_PARTS:
+            raise TooManyParts
+        parts += break_down(rule)
+    return [part for part in parts if not any(covers(owner, part) for owner in granted)]
+
+
+def count_parts(rule: Rule) -> int:
+    """Return the number of rules into which `break_down` divides a rule."""
+    verbs = len(_members(rule, "verbs"))
+    of_resources = len(_members(rule, "apiGroups")) * len(_members(rule, "resources")) * verbs
+    named = max(1, len(_members(rule, "resourceNames")))
+    return of_resources * named + len(_members(rule, "nonResourceURLs")) * verbs
 
 
 def break_down(rule: Rule) -> Iterator[Rule]:

@@ -139,7 +139,8 @@ def row(
     if call.subresource != "scale":
         cells = call.resource.wording.cells(call.served.gvr, obj, now)
     if cells is None:
-        cells = [cell(column, obj, now) for column in columns]
+        work = jsonpath.Work()
+        cells = [cell(column, obj, now, work) for column in columns]
     made: Object = {"cells": cells}
     conditions = call.resource.wording.row_conditions(call.served.gvr, obj)
     if conditions:
@@ -164,10 +165,10 @@ def _definition(column: Column) -> Object:
     }
 
 
-def cell(column: Column, obj: Object, now: datetime) -> Any:
+def cell(column: Column, obj: Object, now: datetime, work: jsonpath.Work | None = None) -> Any:
     """Return the first value at the column's path if it has the column's type, else None."""
     try:
-        found = jsonpath.parse(column.json_path)(obj)
+        found = jsonpath.parse(column.json_path)(obj, work)
     except ValueError:
         logger.debug("column %s has a path that does not parse", column.name)
         return None

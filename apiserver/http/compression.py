@@ -6,6 +6,7 @@ isal (extra `speed`) takes a sixth of zlib's time and compresses better: 8 inste
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from time import thread_time
 from typing import Any
 
 _compressobj: Callable[..., Any]
@@ -16,6 +17,7 @@ except ImportError:
 else:
     _compressobj = isal_zlib.compressobj
 
+TURN = 0.02
 _LEVEL = 1
 """As apiserver/pkg/endpoints/handlers/responsewriters (defaultGzipContentEncodingLevel)."""
 _GZIP = 31
@@ -23,10 +25,13 @@ _GZIP = 31
 
 
 def compress(pieces: Iterable[bytes | memoryview]) -> Iterator[bytes]:
-    """Yield the compressed bytes of the pieces. A piece can yield nothing yet."""
+    """Yield the compressed bytes of the pieces. These can be b"" after TURN seconds of processor
+    time, so that the caller can do other work."""
+    began = thread_time()
     packer = _compressobj(_LEVEL, zlib.DEFLATED, _GZIP)
     for piece in pieces:
         ready = packer.compress(piece)
-        if ready:
+        if ready or thread_time() - began > TURN:
             yield ready
+            began = thread_time()
     yield packer.flush()

@@ -36,6 +36,7 @@ PIECE = 64 * 1024
 PIECES_PER_TURN = (
     8  # pieces written in one turn of the event loop, if the client takes them at once
 )
+TURN = 0.02  # seconds of processor time, for pieces that take long to make
 STALL_SECONDS = 60.0  # --request-timeout: seconds in which the client reads nothing
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -223,12 +224,15 @@ class BodyResponse(web.StreamResponse):
             self._connection.pinned_bytes = self.pinned_bytes
         piece: Piece
         try:
+            began = time.thread_time()
             for number, piece in enumerate(pieces, 1):
-                async with asyncio.timeout(STALL_SECONDS):
-                    await writer.write(piece)
-                    await writer.drain()
-                if not number % PIECES_PER_TURN:
+                if piece:
+                    async with asyncio.timeout(STALL_SECONDS):
+                        await writer.write(piece)
+                        await writer.drain()
+                if not number % PIECES_PER_TURN or time.thread_time() - began > TURN:
                     await asyncio.sleep(0)
+                    began = time.thread_time()
         except TimeoutError as error:
             abort(self._transport)
             raise ConnectionResetError("the reader does not read") from error

@@ -56,7 +56,7 @@ class Selections:
         prefix = call.resource.key("", "")
         if call.resource.converter is not None or self._store.count(prefix) < MANY:
             return None
-        for name, value, wanted in _terms(labels, fields):
+        for name, value, wanted in _terms(labels, fields)[:MOST]:
             place = (call.resource, call.served, name)
             index = self._indexes.pop(place, None)
             if index is not None and index.is_closed:

@@ -137,11 +137,11 @@ def matching(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:
     """Return the objects that match the label selector and `metadata.name` in the field
     selector."""
     query = exchange.query
-    terms = selectors.parse_labels(query.get("labelSelector", ""))
+    terms = selectors.LabelConditions(selectors.parse_labels(query.get("labelSelector", "")))
     name = selectors.selected_name(query.get("fieldSelector", ""))
     for obj in objects:
         labels = obj["metadata"].get("labels") or {}
-        if all(term.matches(labels) for term in terms) and name in ("", obj["metadata"]["name"]):
+        if terms.match(labels) and name in ("", obj["metadata"]["name"]):
             yield obj
 
 

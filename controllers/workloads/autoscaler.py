@@ -213,11 +213,11 @@ class Autoscaler:
 
         Follows computeReplicasForMetrics. Raises _NotScaled.
         """
-        selector = await self._selector(owner, target)
+        selector = selectors.LabelConditions(await self._selector(owner, target))
         found = [
             pod
             for pod in self._pods.items(owner["metadata"]["namespace"])
-            if selectors.matches(selector, pod["metadata"].get("labels") or {})
+            if selector.match(pod["metadata"].get("labels") or {})
         ]
         proposals: list[Proposal] = []
         failures: list[_NoMetric] = []

@@ -60,7 +60,7 @@ def matcher(selector: Object) -> Callable[[Labels], bool]:
     """Return the selector as a function of labels. It is fast for selectors with
     only matchLabels."""
     if selector.get("matchExpressions"):
-        return lambda labels: selectors.selects(selector, labels)
+        return selectors.matcher(selector)
     wanted = (selector.get("matchLabels") or {}).items()
     return lambda labels: wanted <= labels.items()
 
