@@ -15,6 +15,8 @@ ELSEWHERE = {
     "_client.pyi": "client.pyi",
     "_facade.py": "__init__.py",
     "_facade.pyi": "__init__.pyi",
+    "_formats.py": "formats.py",
+    "_formats.pyi": "formats.pyi",
     "_kinds.py": "kinds.py",
     "_kinds.pyi": "kinds.pyi",
     "_main.py": "__main__.py",

@@ -1,7 +1,7 @@
 """Generates what a start knows of inkube's modules without loading them, and the types of options.
 
-`apiserver/modules/builtin.json` contains the description of each module, whose entry points are in
-pyproject.toml, and its kinds. `apiserver/keywords.py` contains the types of all options. Run it
+`apiserver/modules/builtin` contains a description of each module, whose entry points are in
+pyproject.toml, with its kinds. `apiserver/keywords.py` contains the types of all options. Run it
 when they change; otherwise a test fails:
 
     python tools/generate_modules.py
@@ -47,12 +47,15 @@ class OptionValues(TypedDict, total=False):
 '''
 
 
-def builtin() -> bytes:
-    """Return the expected content of the file about modules."""
+def builtin() -> dict[Path, bytes]:
+    """Return the expected content of the files about modules."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries = project["entry-points"][installed.GROUP]
-    found = {name: _described(name, entry) for name, entry in entries.items()}
-    return json.dumps(found, indent=1).encode() + b"\n"
+    return {
+        selection.FOLDER / f"{name}.json": json.dumps(_described(name, entry), indent=1).encode()
+        + b"\n"
+        for name, entry in entries.items()
+    }
 
 
 def _described(name: str, entry: str) -> dict[str, Any]:
@@ -103,6 +106,7 @@ def keywords() -> str:
 
 
 if __name__ == "__main__":
-    selection.FILE.write_bytes(builtin())
+    for file, content in builtin().items():
+        file.write_bytes(content)
     caches.empty_all()
     KEYWORDS.write_text(keywords())

@@ -1,7 +1,7 @@
 """The kinds of inkube's own modules for discovery, without loading the modules.
 
 To load the modules, with pydantic, the models and their checks, takes longer than half of a start,
-and the first request of most clients is discovery. `builtin.json` contains the kinds.
+and the first request of most clients is discovery. The files in `builtin` contain the kinds.
 """
 
 from collections.abc import Sequence

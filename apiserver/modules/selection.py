@@ -1,7 +1,7 @@
 """The names of served modules with the modules that they require, and the groups of their kinds.
 
-`builtin.json` describes the modules of inkube, so a start does not load them.
-`tools/generate_modules.py` creates it from their entry points in pyproject.toml.
+The files in `builtin` describe the modules of inkube, so a start does not load them.
+`tools/generate_modules.py` creates them from their entry points in pyproject.toml.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,9 @@ from inkube.schemas import caches
 from inkube.schemas.objects import Object
 from inkube.schemas.options import TYPES, Option
 
-FILE = Path(__file__).with_name("builtin.json")
+FOLDER = Path(__file__).with_name("builtin")
+ORDER = ("workloads", "provisioning", "world", "porch")
+"""The modules of inkube, in the order in which they are built."""
 DEFAULT = ("provisioning", "world")
 OF_OPTIONS = ("workloads",)
 """Modules that are not selected by name: each is served if the option with its name is set."""
@@ -60,11 +62,15 @@ class DeclaredModule(Protocol):
 
 @caches.of_values(1)
 def built_in() -> Mapping[str, BuiltIn]:
-    """Return the modules of inkube by name, in the order in which they are built."""
-    return {
-        name: BuiltIn(**{**members, "options": tuple(map(_option, members["options"]))})
-        for name, members in orjson.loads(FILE.read_bytes()).items()
-    }
+    """Return the modules of inkube that are installed, by name, in the order in which they are
+    built."""
+    files = {name: FOLDER / f"{name}.json" for name in ORDER}
+    return {name: _read(file) for name, file in files.items() if file.exists()}
+
+
+def _read(file: Path) -> BuiltIn:
+    members = orjson.loads(file.read_bytes())
+    return BuiltIn(**{**members, "options": tuple(map(_option, members["options"]))})
 
 
 def _option(members: Object) -> Option:
@@ -103,7 +109,7 @@ def _names_of(name: str) -> Sequence[str]:
     if name == "none":
         return ()
     if name == "default":
-        return DEFAULT
+        return [each for each in DEFAULT if each in built_in()]
     if name == "all":
         return (*choices(), *modules.installed.names())
     if name in OF_OPTIONS:

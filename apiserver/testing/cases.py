@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.root import Snapshot
+from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.clients import BlockingClient
 from inkube.apiserver.testing.kube import Kube, Plan, running
 from inkube.apiserver.testing.thread import LoopThread
@@ -42,10 +43,10 @@ class KubeTestCase(unittest.TestCase):
         """Start a server from the snapshot of the class."""
         super().setUp()
         options = {**self.kube_options, "snapshot": self._begin, "definitions": ()}
-        plan = Plan(Options(offline=True, retry_seconds=0.0, **options))
+        plan = Plan(kube.options(**options))
         self.kube = self.enterContext(running(self._thread, plan))
         self.client = self.kube.client
 
     @classmethod
     def _options(cls) -> Options:
-        return Options(offline=True, retry_seconds=0.0, **cls.kube_options)
+        return kube.options(**cls.kube_options)

@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 
 import yaml
 
+from inkube.apiserver import modules
 from inkube.apiserver.registry import keys
 from inkube.apiserver.root import Snapshot, Source, manifests
 from inkube.apiserver.server import APIServer, Options
@@ -41,11 +42,18 @@ TURNS = 20
 run."""
 
 
+def options(**values: Any) -> Options:
+    """The options of a server for tests, with these values: it is offline, and reports failures
+    immediately."""
+    scripted = {"offline": True} if "offline" in modules.own_options() else {}
+    return Options(**{"retry_seconds": 0.0, **scripted, **values})
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The server to start; `controllers` run in addition to the built-in ones."""
 
-    options: Options = field(default_factory=lambda: Options(offline=True, retry_seconds=0.0))
+    options: Options = field(default_factory=options)
     controllers: Sequence[Controller | Callable[[Environment], Controller]] = ()
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+import inkube
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.root import Source
+from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.kube import Plan
-from inkube.controllers import workloads
 from inkube.controllers.kinds import KindModule
 
 _SEED_SNAPSHOTS: pytest.StashKey[list[tuple[pytest.Mark, Plan, Any]]] = pytest.StashKey()
@@ -24,9 +25,7 @@ def default(config: pytest.Config) -> Options:
     """Return the options that all servers share: they are offline, and report
     failures immediately."""
     definitions = tuple(config.getini("kube_definitions"))
-    return Options(
-        offline=True,
-        retry_seconds=0.0,
+    return kube.options(
         definitions=definitions,
         kubernetes_version=config.getini("kubernetes_version"),
     )
@@ -49,7 +48,7 @@ def of(item: Node, folder: Callable[[], Path]) -> Plan:
     for marker in _markers(item, "kube_options"):
         options = replace(options, **marker.kwargs)
     for marker in _markers(item, "kube_workloads"):
-        options = replace(options, workloads=workloads.Workloads(**marker.kwargs))
+        options = replace(options, workloads=inkube.Workloads(**marker.kwargs))
     return Plan(
         replace(
             options,

@@ -14,6 +14,7 @@ from inkube.apiserver import console
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.root import Snapshot
 from inkube.apiserver.server import APIServer
+from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.failing import FAULTS
 from inkube.schemas.meta import split_api_version
 from inkube.storage import Record
@@ -26,7 +27,7 @@ MAX_OBJECTS = 10_000
 async def page(snapshot: Snapshot, options: Options, title: str) -> str:
     """Return the page for a state, with the kinds of `options`. Raises the errors of a server's
     start."""
-    wanted = Options(
+    wanted = kube.options(
         snapshot=snapshot,
         kinds=options.kinds,
         modules=options.modules,
@@ -34,7 +35,6 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
         kubernetes_version=options.kubernetes_version,
         services=options.services,
         controllers=False,
-        offline=True,
     )
     async with APIServer(wanted) as server, aiohttp.ClientSession(server.url) as http:
         if "world" in wanted.module_names:

@@ -41,7 +41,9 @@ def risks(options: Options) -> Iterator[str]:
     for path in (options.token_auth_file, options.tls_private_key_file):
         if path is not None and _is_readable_by_others(path):
             yield f"{path} may be read by others; run chmod 600 {path}"
-    if any(Path(path).resolve() == Path("/") for path in options.value_of("local_path_prefixes")):
+    if any(
+        Path(path).resolve() == Path("/") for path in options.value_of("local_path_prefixes") or ()
+    ):
         yield "--local-path-prefix / lets clients see every directory; name the ones they need"
 
 
