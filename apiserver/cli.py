@@ -42,6 +42,7 @@ class _Commands(click.Group):
         "envtest-assets": "envtest_assets",
         "etcd": "etcd_command",
         "example": "example_command",
+        "explore": "explore_command",
         "kube-apiserver": "kube_apiserver",
         "log": "log_command",
         "repair": "repair_command",

@@ -11,6 +11,7 @@ from inkube.apiserver.commands.envtest import envtest_assets as envtest_assets
 from inkube.apiserver.commands.envtest import etcd_command as etcd_command
 from inkube.apiserver.commands.envtest import kube_apiserver as kube_apiserver
 from inkube.apiserver.commands.example import example_command as example_command
+from inkube.apiserver.commands.explore import explore_command as explore_command
 from inkube.apiserver.commands.export import definitions_command as definitions_command
 from inkube.apiserver.commands.history import diff_command as diff_command
 from inkube.apiserver.commands.history import log_command as log_command

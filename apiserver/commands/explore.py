@@ -1,0 +1,122 @@
+"""`inkube explore`: find the bugs of a controller before its users do."""
+
+import asyncio
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from inkube.apiserver import explore
+from inkube.apiserver.explore import (
+    Command,
+    ExplorationError,
+    Finding,
+    Limits,
+    Plan,
+    reports,
+    scenarios,
+)
+from inkube.apiserver.root import manifests
+
+_PATH = click.Path(path_type=Path, exists=True)
+_FORMATS = ("text", "json", "junit")
+_CATEGORIES = ("crash", "error", "race", "away", "stale", "user", "time")
+
+
+@click.command("explore", context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SCENARIO] [-- COMMAND…]")
+@click.option("--objects", multiple=True, type=_PATH, help="Objects to create and then delete.")
+@click.option("--definitions", multiple=True, type=_PATH, help="CRDs and objects to begin with.")
+@click.option("--workloads", is_flag=True, help="Run Deployments and Pods on simulated nodes.")
+@click.option("--budget", type=float, default=60.0, show_default=True, help="Seconds for all runs.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
+              help="Runs at the same time.")  # fmt: skip
+@click.option("--only", multiple=True, help="Run the plans whose names match these patterns.")
+@click.option("--category", multiple=True, type=click.Choice(_CATEGORIES), help="Kinds of plans.")
+@click.option("--seed", type=int, help="Run the plans in a random order.")
+@click.option("--format", "shape", type=click.Choice(_FORMATS), default="text", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False),
+              help="A folder for the end states of findings: inkube serve --snapshot FILE.")  # fmt: skip
+def explore_command(
+    words: tuple[str, ...],
+    objects: tuple[Path, ...],
+    definitions: tuple[Path, ...],
+    budget: float,
+    jobs: int,
+    only: tuple[str, ...],
+    category: tuple[str, ...],
+    seed: int | None,
+    shape: str,
+    output: Path | None,
+    *,
+    workloads: bool,
+) -> None:
+    """Run a controller under crashes, faults and races, and compare where it ends.
+
+    SCENARIO is a file that names the controller and the steps of a user. Without a file, give
+    objects, and the command of the controller after `--`:
+
+        inkube explore --definitions crd.yaml --objects boat.yaml -- python operator.py
+
+    The exit code is 1 if a plan shows a fault, and 2 if the controller does not work without any.
+    """
+    try:
+        if objects:
+            chosen = scenarios.of_objects(objects, Command(words), definitions, workloads=workloads)
+        elif words:
+            chosen = scenarios.read(Path(words[0]), words[1:])
+        else:
+            raise click.UsageError("give the file of a scenario, or --objects and a command")
+        if not words:
+            raise click.UsageError("give the command of the controller after `--`")
+        limits = Limits(budget, jobs, only, frozenset(category), seed)
+        found = explore.explore(chosen, limits, _progress)
+    except (scenarios.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    if output is not None:
+        for finding in found.findings:
+            _keep(finding, output)
+    if shape == "json":
+        click.echo(json.dumps(reports.document(found), indent=2))
+    elif shape == "junit":
+        click.echo(reports.junit(found))
+    else:
+        click.echo(reports.text(found, _again(words, objects, definitions, workloads=workloads)))
+    if found.findings:
+        sys.exit(1)
+
+
+def _progress(done: int, total: int, plan: Plan, finding: Finding | None) -> None:
+    """Show on standard error how far the exploration is."""
+    if sys.stderr.isatty() or finding is not None:
+        mark = "ok" if finding is None else f"FAILED: {finding.text}"
+        click.echo(f"[{done}/{total}] {plan.name}: {mark}", err=True)
+
+
+def _keep(finding: Finding, folder: Path) -> None:
+    """Save the end state of a finding as a snapshot."""
+    if finding.result is None or finding.result.snapshot is None:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    name = re.sub(r"[^a-z0-9]+", "-", finding.plan.name.lower()).strip("-")
+    asyncio.run(finding.result.snapshot.save(folder / f"{name[:100]}.db"))
+
+
+def _again(
+    words: tuple[str, ...],
+    objects: tuple[Path, ...],
+    definitions: tuple[Path, ...],
+    *,
+    workloads: bool,
+) -> str:
+    """Return the command that runs the same scenario, without its command after `--`."""
+    parts = ["inkube explore"]
+    parts += [f"--definitions {shlex.quote(str(each))}" for each in definitions]
+    parts += [f"--objects {shlex.quote(str(each))}" for each in objects]
+    parts += ["--workloads"] if workloads else []
+    parts += ["--", *map(shlex.quote, words)] if objects else [shlex.quote(words[0])]
+    return " ".join(parts)

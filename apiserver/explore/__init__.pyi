@@ -1,0 +1,12 @@
+from inkube.apiserver.explore import reports as reports
+from inkube.apiserver.explore import scenarios as scenarios
+from inkube.apiserver.explore.controllers import Command as Command
+from inkube.apiserver.explore.controllers import Controller as Controller
+from inkube.apiserver.explore.controllers import Coroutine as Coroutine
+from inkube.apiserver.explore.exploring import Exploration as Exploration
+from inkube.apiserver.explore.exploring import ExplorationError as ExplorationError
+from inkube.apiserver.explore.exploring import Limits as Limits
+from inkube.apiserver.explore.exploring import explore as explore
+from inkube.apiserver.explore.judges import Finding as Finding
+from inkube.apiserver.explore.plans import Plan as Plan
+from inkube.apiserver.explore.scenarios import Scenario as Scenario

@@ -1,0 +1,158 @@
+"""Controllers that an exploration starts, kills and starts again: commands and coroutines."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+LOG_BYTES = 64 * 1024
+"""How much of the end of a controller's log is kept."""
+STOP_SECONDS = 5.0
+"""The time between SIGTERM and SIGKILL at the end of a run."""
+
+
+class Running(Protocol):
+    """A controller that runs."""
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of a controller that ended by itself; None while it runs."""
+        ...
+
+    async def kill(self) -> None:
+        """End it at once, without a chance to clean up."""
+        ...
+
+    async def stop(self) -> None:
+        """Ask it to end, and wait. Kill it if it does not."""
+        ...
+
+
+class Controller(Protocol):
+    """A controller that can be started several times."""
+
+    @property
+    def name(self) -> str:
+        """What reports call it."""
+        ...
+
+    async def start(self, kubeconfig: Path, log: Path) -> Running:
+        """Start it against a server. Its output is appended to `log`. Raises OSError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program, started with KUBECONFIG in its environment and in a process group of its own."""
+
+    words: tuple[str, ...]
+    folder: Path = field(default_factory=Path)
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The first words of the command line."""
+        return " ".join(self.words)
+
+    async def start(self, kubeconfig: Path, log: Path) -> "_Process":
+        """Start the program. Raises OSError."""
+        ours = {"KUBECONFIG": str(kubeconfig), "PYTHONUNBUFFERED": "1"}
+        environment = os.environ | self.environment | ours
+        for name in ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+            environment.pop(name, None)  # clients prefer these to a kubeconfig
+        with log.open("ab") as output:
+            process = await asyncio.create_subprocess_exec(
+                *self.words,
+                cwd=self.folder,
+                env=environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        return _Process(process)
+
+
+class _Process:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._is_ended = False
+
+    @property
+    def exit_code(self) -> int | None:
+        return None if self._is_ended else self._process.returncode
+
+    async def kill(self) -> None:
+        self._signal(signal.SIGKILL)
+        await self._process.wait()
+
+    async def stop(self) -> None:
+        self._signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            await self.kill()
+
+    def _signal(self, number: signal.Signals) -> None:
+        self._is_ended = True
+        with contextlib.suppress(ProcessLookupError):  # it has ended, and so has its group
+            os.killpg(self._process.pid, number)
+
+
+@dataclass(frozen=True, slots=True)
+class Coroutine:
+    """A coroutine function that receives the path of a kubeconfig. To kill it is to cancel it."""
+
+    work: Callable[[Path], Awaitable[None]]
+
+    @property
+    def name(self) -> str:
+        """The qualified name of the function."""
+        return getattr(self.work, "__qualname__", repr(self.work))
+
+    async def start(self, kubeconfig: Path, log: Path) -> "_Task":
+        """Start the coroutine in a task."""
+        return _Task(asyncio.ensure_future(self._run(kubeconfig, log)))
+
+    async def _run(self, kubeconfig: Path, log: Path) -> None:
+        try:
+            await self.work(kubeconfig)
+        except Exception as error:
+            with log.open("a") as output:
+                output.write(f"{type(error).__name__}: {error}\n")
+            raise
+
+
+class _Task:
+    def __init__(self, task: "asyncio.Future[None]") -> None:
+        self._task = task
+
+    @property
+    def exit_code(self) -> int | None:
+        if not self._task.done() or self._task.cancelled():
+            return None
+        return 0 if self._task.exception() is None else 1
+
+    async def kill(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def stop(self) -> None:
+        await self.kill()
+
+
+def tail(log: Path) -> str:
+    """Return the end of a log; "" if nothing was written."""
+    if not log.exists():
+        return ""
+    with log.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - LOG_BYTES))
+        return file.read().decode(errors="replace")

@@ -1,0 +1,202 @@
+"""Explores a scenario: two undisturbed runs, then one run for each plan, within a budget."""
+
+import asyncio
+import fnmatch
+import itertools
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from inkube.apiserver.explore import judges, observations, planning, runs
+from inkube.apiserver.explore.judges import Finding
+from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.runs import Expected, Result
+from inkube.apiserver.explore.scenarios import Scenario
+from inkube.apiserver.root import Snapshot
+
+BUDGET_SECONDS = 60.0
+Progress = Callable[[int, int, Plan, Finding | None], None]
+"""Called after each plan with the number of finished plans, of all plans, the plan and its
+finding."""
+
+
+class ExplorationError(RuntimeError):
+    """The undisturbed runs do not converge, or differ, so that nothing can be compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much is explored."""
+
+    budget: float = BUDGET_SECONDS
+    """Seconds for the disturbed runs. The last ones are finished."""
+    jobs: int = 1
+    """The number of runs at the same time."""
+    only: Sequence[str] = ()
+    """Patterns of names: other plans are left out."""
+    categories: frozenset[str] = frozenset()
+    """Other categories are left out; empty for all."""
+    seed: int | None = None
+    """Plans run in a random order that this number selects; None for the likely ones first."""
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What was found."""
+
+    findings: list[Finding] = field(default_factory=list)
+    passed: list[Plan] = field(default_factory=list)
+    not_struck: list[Plan] = field(default_factory=list)
+    """Plans whose disturbance did not take place, because the controller did something else."""
+    left_out: list[Plan] = field(default_factory=list)
+    """Plans for which the budget was too small."""
+    failed: list[tuple[Plan, str]] = field(default_factory=list)
+    """Plans that could not be carried out, and why."""
+    seconds: float = 0.0
+
+    @property
+    def plans(self) -> int:
+        """The number of all plans."""
+        lists = self.findings, self.passed, self.not_struck, self.left_out, self.failed
+        return sum(len(each) for each in lists)
+
+
+def explore(
+    scenario: Scenario,
+    limits: Limits = Limits(),  # a frozen value
+    progress: Progress = lambda done, total, plan, finding: None,
+) -> Exploration:
+    """Explore a scenario in an event loop of its own. Raises ExplorationError, ManifestError,
+    OSError."""
+    return asyncio.run(_explore(scenario, limits, progress))
+
+
+async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Exploration:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-explore-")))
+        start = await runs.prepared(scenario)
+        first = await _reference(scenario, start, folder / "first")
+        second = await _reference(scenario, start, folder / "second")
+        expected = _expected(first, second)
+        explorer = _Explorer(scenario, start, folder, limits, first, expected)
+        return await explorer.all(_plans(scenario, limits, first, second), progress)
+
+
+async def _reference(scenario: Scenario, start: Snapshot, folder: Path) -> Result:
+    folder.mkdir()
+    result = await runs.run(scenario, start, folder)
+    if result.error:
+        raise ExplorationError(f"the undisturbed run failed: {result.error}\n{result.log}")
+    if result.exit_code is not None:
+        raise ExplorationError(f"the controller ended with {result.exit_code}:\n{result.log}")
+    for action, step in zip(scenario.steps, result.steps, strict=False):
+        if not step.converged:
+            within = scenario.converged.within
+            raise ExplorationError(
+                f"without any disturbance, {action.text!r} does not come to rest in {within:g} s:"
+                f" set converged.within and converged.quiet, or see the log:\n{result.log}"
+            )
+    return result
+
+
+def _expected(first: Result, second: Result) -> Expected:
+    """Return the end states. What differs between two undisturbed runs is not compared."""
+    masked = frozenset(
+        difference.place
+        for one, other in zip(first.steps, second.steps, strict=True)
+        for difference in one.state.differences(other.state)
+    )
+    if any(not place.path for place in masked):
+        names = ", ".join(sorted(place.object for place in masked if not place.path))
+        raise ExplorationError(
+            f"two undisturbed runs end with different objects: {names};"
+            " leave their resources out with `ignore`"
+        )
+    seconds = [max(a.seconds, b.seconds) for a, b in zip(first.steps, second.steps, strict=True)]
+    return Expected([step.state for step in first.steps], seconds, masked)
+
+
+def _plans(scenario: Scenario, limits: Limits, first: Result, second: Result) -> list[Plan]:
+    one, other = (
+        observations.occurrences([step.requests for step in result.steps])
+        for result in (first, second)
+    )
+    reads = observations.reads(itertools.chain.from_iterable(step.requests for step in first.steps))
+    found = planning.plans(scenario, observations.common(one, other), reads)
+    chosen = [
+        plan
+        for plan in found
+        if (not limits.only or any(fnmatch.fnmatchcase(plan.name, each) for each in limits.only))
+        and (not limits.categories or plan.category in limits.categories)
+    ]
+    if limits.seed is not None:
+        random.Random(limits.seed).shuffle(chosen)  # noqa: S311 # to be the same again
+    return chosen
+
+
+class _Explorer:
+    def __init__(
+        self,
+        scenario: Scenario,
+        start: Snapshot,
+        folder: Path,
+        limits: Limits,
+        reference: Result,
+        expected: Expected,
+    ) -> None:
+        self._scenario = scenario
+        self._start = start
+        self._folder = folder
+        self._limits = limits
+        self._reference = reference
+        self._expected = expected
+        self._numbers = itertools.count()
+        self._found = Exploration()
+
+    async def all(self, plans: Sequence[Plan], progress: Progress) -> Exploration:
+        """Run all plans until the budget is used up."""
+        began = time.monotonic()
+        pending = iter(plans)
+
+        async def work() -> None:
+            for plan in pending:
+                if time.monotonic() - began > self._limits.budget:
+                    self._found.left_out.append(plan)
+                    continue
+                finding = await self._plan(plan)
+                progress(self._found.plans - len(self._found.left_out), len(plans), plan, finding)
+
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(max(1, self._limits.jobs)):
+                tasks.create_task(work())
+        self._found.seconds = time.monotonic() - began
+        return self._found
+
+    async def _plan(self, plan: Plan) -> Finding | None:
+        """Run a plan, and once more if it shows something."""
+        result = await self._run(plan)
+        if result.error:
+            self._found.failed.append((plan, result.error))
+            return None
+        finding = judges.judge(plan, result, self._reference, self._expected)
+        if finding is None:
+            (self._found.passed if result.struck else self._found.not_struck).append(plan)
+            return None
+        again = await self._run(plan)
+        same = judges.judge(plan, again, self._reference, self._expected)
+        finding = finding._replace(is_certain=same is not None)
+        self._found.findings.append(finding)
+        return finding
+
+    async def _run(self, plan: Plan) -> Result:
+        folder = self._folder / str(next(self._numbers))
+        folder.mkdir()
+        try:
+            return await runs.run(self._scenario, self._start, folder, plan, self._expected)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,115 @@
+"""Judges a disturbed run beside the undisturbed one. They need no words of the author."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from inkube.apiserver.explore.observations import is_write, write_of
+from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.runs import Expected, Result
+from inkube.apiserver.explore.states import Difference
+from inkube.apiserver.http import RequestRecord
+
+Verdict = Literal["ended", "lost", "different", "loop", "retries"]
+LOOP_FACTOR = 10
+"""How many times more writes than the undisturbed run count as a loop …"""
+LOOP_LEAST = 30
+"""… and at least this number."""
+RETRIES = 5
+"""The number of equal failures in a row after which a request counts as repeated for good."""
+MOST_DIFFERENCES = 50
+
+
+class Finding(NamedTuple):
+    """What a plan showed. `text` is what a user would see."""
+
+    plan: Plan
+    verdict: Verdict
+    text: str
+    differences: Sequence[Difference] = ()
+    requests: Sequence[RequestRecord] = ()
+    """The requests of the step, in the order in which they finished."""
+    result: Result | None = None
+    is_certain: bool = True
+    """Whether a second run of the plan showed the same."""
+
+
+def judge(plan: Plan, result: Result, reference: Result, expected: Expected) -> Finding | None:
+    """Return what is wrong with a run, or None. The gravest fault is told."""
+    return next(_findings(plan, result, reference, expected), None)
+
+
+def _findings(
+    plan: Plan, result: Result, reference: Result, expected: Expected
+) -> Iterator[Finding]:
+    requests = [record for step in result.steps for record in step.requests]
+    if result.exit_code is not None:
+        text = f"the controller ended by itself, with exit code {result.exit_code}"
+        yield Finding(plan, "ended", text, requests=requests, result=result)
+    lost = _lost(result, reference)
+    if lost and plan.target[2] not in lost[0]:
+        text = f"{', '.join(lost)}: deleted, where the undisturbed run keeps it"
+        yield Finding(plan, "lost", text, requests=requests, result=result)
+    last = len(result.steps) - 1
+    if not result.steps or result.steps[last].converged:
+        return
+    index = min(len(expected.states) - 1, _index(plan, result))
+    differences = expected.states[index].differences(result.steps[last].state, expected.masked)
+    failing = _repeated(result.steps[last].requests)
+    if failing:
+        record, times = failing
+        text = f"{write_of(record)} is answered {record.code} again and again ({times} times)"
+        if differences:
+            text = f"{_seen(differences)}: {text}"
+        yield Finding(plan, "retries", text, differences, requests, result)
+    if differences:
+        yield Finding(plan, "different", _seen(differences), differences, requests, result)
+    writes = sum(map(is_write, result.steps[last].requests))
+    usual = sum(map(is_write, reference.steps[index].requests))
+    if writes > max(LOOP_LEAST, LOOP_FACTOR * usual):
+        text = f"the controller does not come to rest: {writes} writes instead of {usual}"
+        yield Finding(plan, "loop", text, (), requests, result)
+
+
+def _index(plan: Plan, result: Result) -> int:
+    """The step of the scenario with which a run ended. A plan whose user did not wait has one
+    result for two steps."""
+    merged = plan.then == "next" and result.struck and len(result.steps) > plan.step
+    return len(result.steps) - 1 + merged
+
+
+def _lost(result: Result, reference: Result) -> list[str]:
+    """Objects that were deleted in this run only, and that the undisturbed run keeps to the end."""
+    theirs = frozenset[str]().union(*(step.deleted for step in reference.steps))
+    ours = frozenset[str]().union(*(step.deleted for step in result.steps))
+    return sorted(name for name in ours - theirs if name.split(" ")[0] in _KEPT)
+
+
+_KEPT = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
+"""Kinds whose deletion loses data."""
+
+
+def _repeated(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, int] | None:
+    """Return a write that failed alike in all of its last attempts, and how often."""
+    failures = Counter(
+        (write_of(record), record.code)
+        for record in requests
+        if is_write(record) and record.code >= 400 and not record.faults
+    )
+    successes = {write_of(record) for record in requests if 200 <= record.code < 300}
+    for (write, code), times in failures.most_common():
+        if times >= RETRIES and write not in successes:
+            found = next(
+                record
+                for record in reversed(requests)
+                if is_write(record) and write_of(record) == write and record.code == code
+            )
+            return found, times
+    return None
+
+
+def _seen(differences: Sequence[Difference]) -> str:
+    """What a user sees first: objects that are missing or too many, then members."""
+    first = min(differences, key=lambda each: (bool(each.place.path), each.place))
+    more = len(differences) - 1
+    return f"{first}" + (f" (and {more} more)" if more else "")

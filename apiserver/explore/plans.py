@@ -1,0 +1,45 @@
+"""Plans: one disturbance of a scenario each, as data. `runs` carries them out with Faults."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from inkube.schemas.objects import Object
+
+Category = Literal["crash", "error", "race", "away", "stale", "user", "time"]
+Then = Literal["crash", "label", "delete", "recreate", "next", ""]
+"""What happens while a request is held: the controller is killed and started again, somebody else
+labels, deletes or recreates the object, or the user takes the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One disturbance, during one step.
+
+    `faults` are specs of Fault objects, which exist during the step. If `then` is set, the first
+    one holds a request, and `then` happens while it waits.
+    """
+
+    name: str
+    category: Category
+    step: int
+    faults: tuple[Object, ...] = ()
+    then: Then = ""
+    target: tuple[str, str, str] = ("", "", "")
+    """Resource (`apps/v1/deployments`), namespace and name of the object that `then` changes."""
+    is_away: bool = False
+    """Whether the controller is killed before the step, and started after it."""
+    later_seconds: float = 0.0
+    """How far the clock moves after the step has converged."""
+
+    def document(self) -> Object:
+        """Return the plan as a document for reports."""
+        found: Object = {"name": self.name, "category": self.category, "step": self.step}
+        if self.faults:
+            found["faults"] = list(self.faults)
+        if self.then:
+            found["whileHeld"] = self.then
+        if self.is_away:
+            found["away"] = True
+        if self.later_seconds:
+            found["laterSeconds"] = self.later_seconds
+        return found
