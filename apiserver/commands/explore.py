@@ -38,8 +38,11 @@ _CATEGORIES = ("crash", "error", "race", "away", "stale", "user", "time")
 @click.option("--category", multiple=True, type=click.Choice(_CATEGORIES), help="Kinds of plans.")
 @click.option("--seed", type=int, help="Run the plans in a random order.")
 @click.option("--format", "shape", type=click.Choice(_FORMATS), default="text", show_default=True)
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False),
-              help="A folder for the end states of findings: inkube serve --snapshot FILE.")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="A folder for the end states of findings: inkube serve --snapshot FILE.",
+)
 def explore_command(
     words: tuple[str, ...],
     objects: tuple[Path, ...],

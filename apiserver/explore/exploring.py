@@ -88,7 +88,6 @@ async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Ex
 
 
 async def _reference(scenario: Scenario, start: Snapshot, folder: Path) -> Result:
-    folder.mkdir()
     result = await runs.run(scenario, start, folder)
     if result.error:
         raise ExplorationError(f"the undisturbed run failed: {result.error}\n{result.log}")
@@ -195,7 +194,6 @@ class _Explorer:
 
     async def _run(self, plan: Plan) -> Result:
         folder = self._folder / str(next(self._numbers))
-        folder.mkdir()
         try:
             return await runs.run(self._scenario, self._start, folder, plan, self._expected)
         finally:

@@ -1,10 +1,10 @@
 """Judges a disturbed run beside the undisturbed one. They need no words of the author."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from inkube.apiserver.explore.observations import is_write, write_of
+from inkube.apiserver.explore.observations import Write, is_write, write_of
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.runs import Expected, Result
 from inkube.apiserver.explore.states import Difference
@@ -90,21 +90,18 @@ _KEPT = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Names
 
 
 def _repeated(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, int] | None:
-    """Return a write that failed alike in all of its last attempts, and how often."""
-    failures = Counter(
-        (write_of(record), record.code)
-        for record in requests
-        if is_write(record) and record.code >= 400 and not record.faults
-    )
-    successes = {write_of(record) for record in requests if 200 <= record.code < 300}
-    for (write, code), times in failures.most_common():
-        if times >= RETRIES and write not in successes:
-            found = next(
-                record
-                for record in reversed(requests)
-                if is_write(record) and write_of(record) == write and record.code == code
-            )
-            return found, times
+    """Return a write that failed alike in all of its last attempts, and their number."""
+    by_write: dict[Write, list[RequestRecord]] = defaultdict(list)
+    for record in filter(is_write, requests):
+        by_write[write_of(record)].append(record)
+    for records in by_write.values():
+        last = records[-1]
+        times = next(
+            (n for n, each in enumerate(reversed(records)) if each.code != last.code or each.faults),
+            len(records),
+        )
+        if last.code >= 400 and times >= RETRIES:
+            return last, times
     return None
 
 

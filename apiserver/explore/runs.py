@@ -89,7 +89,8 @@ async def run(
     plan: Plan | None = None,
     expected: Expected | None = None,
 ) -> Result:
-    """Run a scenario from the state `start`. Files of the run are in `folder`, which exists."""
+    """Run a scenario from the state `start`. Files of the run are in `folder`, which is
+    created."""
     log = TestLog()
     clock = FakeClock(getattr(start, "taken", None), ticking=True)
     options = Options(
@@ -112,6 +113,7 @@ async def prepared(scenario: Scenario) -> Snapshot:
     async with APIServer(options) as server:
         found = manifests.read(scenario.definitions)
         await manifests.install(server.client, found, server.settled)
+        await server.parts.defaults.create_all()  # not only in runs that ask for one of them
         await server.settled()
         return await server.snapshot()
 
@@ -139,6 +141,7 @@ class _Run:
 
     async def whole(self) -> Result:
         """Run all steps. Ends with the first that does not end as expected."""
+        self._kubeconfig.parent.mkdir()
         self._kubeconfig.write_text(self._server.kubeconfig())
         result = Result()
         try:

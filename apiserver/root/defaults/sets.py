@@ -107,6 +107,11 @@ class Defaults:
         if name == AUTHENTICATION_CONFIG_MAP and plural == "configmaps":
             await self.trust_proxies()
 
+    async def create_all(self) -> None:
+        """Create every set that is still missing."""
+        for name in sorted(self._missing_sets):
+            await self.create_set(name)
+
     async def trust_proxies(self) -> None:
         """Store the certificate authority of inkube's requests to extension servers, so that they
         trust these requests. Creates its key if necessary."""
