@@ -97,7 +97,11 @@ def _repeated(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, int] | 
     for records in by_write.values():
         last = records[-1]
         times = next(
-            (n for n, each in enumerate(reversed(records)) if each.code != last.code or each.faults),
+            (
+                n
+                for n, each in enumerate(reversed(records))
+                if each.code != last.code or each.faults
+            ),
             len(records),
         )
         if last.code >= 400 and times >= RETRIES:
