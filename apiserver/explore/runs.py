@@ -23,8 +23,7 @@ from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.registry import keys
 from inkube.apiserver.root import Snapshot, manifests
 from inkube.apiserver.server import APIServer, Options
-from inkube.apiserver.testing import patience
-from inkube.apiserver.testing.log import TestLog
+from inkube.apiserver.testing import TestLog, patience
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
