@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from inkube.controllers.workloads.stages.gotemplates.values import TemplateError
 
-# The content of an action. String literals match as a whole: braces in them do not end it.
+# The content of an action. String literals match as a whole: braces in them do not end it. Nothing
+# follows the repetition, so it never backtracks.
 _INNER = re.compile(
-    r"""(?:"(?:[^"\\\n]|\\.)*+"|`[^`]*+`|'(?:[^'\\\n]|\\.)*+'|[^"`'}]|\}(?!\}))*+""", re.DOTALL
+    r"""(?:"(?:[^"\\\n]|\\.)*"|`[^`]*`|'(?:[^'\\\n]|\\.)*'|[^"`'}]|\}(?!\}))*""", re.DOTALL
 )
 _COMMENT = re.compile(r"-?\s*/\*.*?\*/\s*-?", re.DOTALL)
 _LEXEMES = re.compile(
