@@ -51,6 +51,8 @@ class _Commands(click.Group):
         "world": "world_command",
     }
     """Command → its name in `commands`."""
+    unlisted: ClassVar[Mapping[str, str]] = {"import-module": "import_command"}
+    """Commands that inkube itself runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, also of those that are not loaded."""
@@ -58,9 +60,10 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, and return it; None if it does not exist."""
-        if cmd_name not in self.later:
+        name = self.later.get(cmd_name) or self.unlisted.get(cmd_name)
+        if name is None:
             return super().get_command(ctx, cmd_name)
-        found: click.Command = getattr(commands, self.later[cmd_name])
+        found: click.Command = getattr(commands, name)
         return found
 
 

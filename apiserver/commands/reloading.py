@@ -1,15 +1,15 @@
 """`inkube serve --reload MODULE`: serves the kinds of a Python module, and follows changes of its
 code.
 
-The module is imported in this process. After a change, it is imported again, together with the
-modules in its folder that it uses. Modules in other folders stay as they are. If the code cannot be
-imported, the running server does not change.
+The module is imported in this process, after another process has imported it (`importing`). After a
+change, both import it again, together with the modules in its folder that it uses. Modules in other
+folders stay as they are. If the code cannot be imported, the running server does not change.
 """
 
+import asyncio
 import importlib
 import logging
 import sys
-import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from types import ModuleType
 
 import inkube
 from inkube import kinds
-from inkube.apiserver import root
+from inkube.apiserver import commands, root
 from inkube.apiserver.configuration import Options
 
 logger = logging.getLogger(__name__)
@@ -34,28 +34,50 @@ class Code:
         path = Path(text)
         is_file = path.suffix == ".py"
         self._name = path.stem if is_file else text
-        sys.path.insert(0, str(path.parent.absolute() if is_file else Path.cwd()))
+        self._folder = str(path.parent.absolute() if is_file else Path.cwd())
+        problem = asyncio.run(commands.importing.problem(self._name, self._folder))
+        if problem:
+            raise ValueError(f"{text} cannot be imported: {problem}")
+        sys.path.insert(0, self._folder)
         self._initial_modules = frozenset(sys.modules)
         try:
             self._load()
-        except Exception as error:  # code of users can raise anything
-            raise ValueError(f"{text} cannot be imported: {_traceback_text(error)}") from error
+        except (Exception, SystemExit) as error:  # code of users can raise anything
+            described = commands.importing.describe(error)
+            raise ValueError(f"{text} cannot be imported: {described}") from error
         self._files = root.editedfiles.EditedFiles(self._list)
 
     async def wait_for_change(self) -> None:
         """Wait until the code has changed and is imported again."""
+        await self._files.wait_for_change()
         while True:
-            await self._files.wait_for_change()
-            kept = {name: sys.modules.pop(name) for name in tuple(self._user_modules())}
+            changed = asyncio.create_task(self._files.wait_for_change())
+            probing = asyncio.create_task(commands.importing.problem(self._name, self._folder))
             try:
-                self._load()
-            except Exception as error:  # noqa: BLE001 # whatever the code of a user raises
-                for name in tuple(self._user_modules()):
-                    del sys.modules[name]
-                sys.modules.update(kept)
-                logger.warning("%s cannot be imported: %s", self._name, _traceback_text(error))
-            else:
-                return
+                await asyncio.wait({changed, probing}, return_when=asyncio.FIRST_COMPLETED)
+                if changed.done():
+                    continue  # the code of the other process is not the newest
+                problem = await probing or self._load_again()
+                if not problem:
+                    return
+                logger.warning("%s cannot be imported: %s", self._name, problem)
+                await changed
+            finally:
+                for task in (changed, probing):
+                    task.cancel()
+                await asyncio.gather(changed, probing, return_exceptions=True)
+
+    def _load_again(self) -> str:
+        """Import the changed module, and return why it cannot be imported, or ""."""
+        kept = {name: sys.modules.pop(name) for name in tuple(self._user_modules())}
+        try:
+            self._load()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 # whatever the code of a user raises
+            for name in tuple(self._user_modules()):
+                del sys.modules[name]
+            sys.modules.update(kept)
+            return commands.importing.describe(error)
+        return ""
 
     def _load(self) -> None:
         importlib.invalidate_caches()
@@ -94,17 +116,6 @@ class Code:
 def _file(module: ModuleType | None) -> Path | None:
     file = getattr(module, "__file__", None)
     return Path(file).absolute() if file else None
-
-
-def _traceback_text(error: Exception) -> str:
-    """Return the position in the code, and the error."""
-    frames = [
-        each
-        for each in traceback.extract_tb(error.__traceback__)
-        if each.filename != __file__ and "importlib" not in each.filename
-    ]
-    place = f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
-    return f"{place}{type(error).__name__}: {error}"
 
 
 async def options_to_continue(options: Options, server: "inkube.APIServer") -> Options:

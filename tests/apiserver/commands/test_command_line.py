@@ -25,7 +25,7 @@ import inkube
 from inkube.apiserver import configuration
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.cli import main, serve
-from inkube.apiserver.commands import problems
+from inkube.apiserver.commands import importing, problems
 
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
 MAIN = [sys.executable, "-m", "inkube.apiserver.cli"]
@@ -378,6 +378,59 @@ async def test_changed_code_of_kinds_is_served_with_the_same_data(tmp_path, data
             found = await answer.json()
         assert found["spec"] == {"sails": 2, "oars": 50}
         assert found["metadata"]["uid"] == uid
+
+
+ENDS = {
+    "sys.exit": ("import sys; sys.exit()", "SystemExit"),
+    "sys.exit with a code": ("import sys; sys.exit(3)", "SystemExit: 3"),
+    "os._exit": (
+        "import os; os._exit(0)",
+        "ended the process in which it was imported, with code 0",
+    ),
+    "a signal": ("import os; os.kill(os.getpid(), 9)", "ended the process"),
+    "an interrupt": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "a closed output": ("import os, sys; os.close(1); sys.exit(1)", "SystemExit: 1"),
+    "much output": ("print('x' * 10_000_000); raise ValueError('end')", "ValueError: end"),
+}
+
+
+async def test_code_that_ends_its_process_does_not_end_the_server(tmp_path):
+    module = tmp_path / "harbour.py"
+    module.write_text(HARBOUR.format(member="sails: int = 1"))
+    arguments = ("serve", "--port", 0, "--reload", "harbour", "--in-memory")
+    async with command(tmp_path, *arguments) as process, aiohttp.ClientSession() as http:
+        url = await address(process)
+        boats = f"{url}/apis/harbour.example/v1/namespaces/default/boats"
+        async with http.post(boats, json={"metadata": {"name": "argo"}}) as answer:
+            uid = (await answer.json())["metadata"]["uid"]
+        for code, text in ENDS.values():
+            module.write_text(f"{HARBOUR.format(member='sails: int = 1')}\n{code}\n")
+            assert text in await heard(process, "cannot be imported"), text
+            async with http.get(f"{boats}/argo") as answer:
+                assert (await answer.json())["metadata"]["uid"] == uid
+        module.write_text("while True:\n    pass\n")
+        async with http.get(f"{boats}/argo") as answer:
+            assert answer.status == 200
+        module.write_text(HARBOUR.format(member="sails: int = 1\n    oars: int = 50"))
+        await heard(process, "serves the new code")
+        async with http.get(f"{boats}/argo") as answer:
+            assert (await answer.json())["metadata"]["uid"] == uid
+
+
+@pytest.mark.parametrize("name", ENDS)
+async def test_code_that_ends_its_process_is_told_at_the_start(tmp_path, name):
+    code, expected = ENDS[name]
+    (tmp_path / "ends.py").write_text(code)
+    exit_code, text = await failed(tmp_path, "--in-memory", "--reload", "ends.py")
+    assert exit_code == 2
+    assert expected in text.replace("\n", " ").replace("  ", " ")
+
+
+async def test_code_that_never_ends_is_told_after_the_time_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(importing, "SECONDS", 1.0)
+    (tmp_path / "endless.py").write_text("while True:\n    pass\n")
+    problem = await importing.problem("endless", str(tmp_path))
+    assert problem == "it was not imported within 1 s: is there an endless loop?"
 
 
 async def test_a_module_without_kinds_is_refused_in_a_line(tmp_path):
