@@ -169,7 +169,7 @@ class App:
         the part of the body that was read."""
         heard, received = begun
         sent = request.received_body
-        if heard.call is not None and request.method not in _READS and response.status < 400:
+        if heard.asked is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
         heard.impersonation = request.impersonation
         if request.impersonation is not None:
@@ -343,21 +343,21 @@ class App:
             return await self._serve_unknown(request, info, user)
         if parts.defaults.is_missing(info.group, info.resource, info.name or info.selected_name):
             await parts.defaults.create(info.group, info.resource, info.name or info.selected_name)
-        call = route.call(info, user)
+        asked = route.request(info, user)
         if audit_context is not None:
-            audit_context.call = call
+            audit_context.asked = asked
         if info.assumes_namespace:
-            call.warn(_ASSUMED_NAMESPACE.format(info.namespace))
+            asked.warn(_ASSUMED_NAMESPACE.format(info.namespace))
         if route.served.version.deprecated:
-            call.warn(route.served.version.deprecation_warning)
+            asked.warn(route.served.version.deprecation_warning)
         wording = route.resource.wording
         try:
             if not route.is_misplaced:
-                return await parts.routes.serve(route, request, info, call, injection)
+                return await parts.routes.serve(route, request, info, asked, injection)
             return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
-            return responses.error(wording.refusal(error), form, call.warnings)
+            return responses.error(wording.refusal(error), form, asked.warnings)
 
     async def _serve_unknown(
         self, request: Request, info: RequestInfo, user: User

@@ -214,6 +214,13 @@ class ServerOptions:
         (), "Admission plugins to disable, by the names of Kubernetes.", group=ACCESS,
         metavar="NAME,…",
     )  # fmt: skip
+    engine: Literal["fast", "plain"] = option(
+        "fast",
+        "Engine of writes: a fast one, or one without queues, uncommitted states, threads and a "
+        "cache of patches (`plain`). Responses are the same.",
+        choices=("fast", "plain"),
+        group=OTHER,
+    )
     pipelined_writes: bool = option(
         True,
         "Whether a write may use the uncommitted result of the previous write of the same object, "

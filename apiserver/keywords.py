@@ -54,6 +54,7 @@ class OptionValues(TypedDict, total=False):
     advertise_address: str
     enable_admission_plugins: Sequence[str]
     disable_admission_plugins: Sequence[str]
+    engine: Literal["fast", "plain"]
     pipelined_writes: bool
     patch_cache: bool
     audit_log: Path | None

@@ -12,7 +12,7 @@ from benchmarks import figures
 from benchmarks.figures import Figure
 from inkube import APIServer
 from inkube.apiserver.http import requests
-from inkube.apiserver.registry.calls import ADMIN
+from inkube.apiserver.registry import ADMIN
 
 LOOKS, GETS, FAULTS = 50_000, 4_000, 10
 PATH = "/api/v1/namespaces/default"

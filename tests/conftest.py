@@ -2,7 +2,8 @@
 
 In CI, property tests always use the same examples, so that a failed run can be repeated. Files that
 were added to the package after an editable install are linked. With INKUBE_HTTP=plain, servers in
-the processes of the tests serve connections with aiohttp's own loop.
+the processes of the tests serve connections with aiohttp's own loop, and with INKUBE_ENGINE=plain
+they have the plain engine of writes.
 """
 
 import importlib
@@ -42,6 +43,10 @@ def pytest_configure() -> None:
         from inkube.apiserver.http.fast import versions
 
         vars(versions)["TESTED"] = frozenset()  # as if no version of aiohttp was tested
+    if os.environ.get("INKUBE_ENGINE", "fast") == "plain":
+        import engines
+
+        engines.replace(setattr)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

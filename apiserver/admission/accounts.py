@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Store
@@ -47,14 +47,14 @@ class ServiceAccounts(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        pod, call = attributes.object, attributes.call
-        if pod is None or call.subresource or _is_mirror(pod):
+    async def mutate(self, write: Write) -> None:
+        pod, request = write.object, write.request
+        if pod is None or request.subresource or _is_mirror(pod):
             return
         spec = pod["spec"]
         name = spec.get("serviceAccountName") or DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = await self._account(pod, call.namespace, call.name)
+        account = await self._account(pod, request.namespace, write.name)
         if _mounts(account, spec):
             self._mount(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
@@ -62,19 +62,19 @@ class ServiceAccounts(Plugin):
                 {"name": one.get("name", "")} for one in account["imagePullSecrets"]
             ]
 
-    async def validate(self, attributes: Attributes) -> None:
-        pod, call = attributes.object, attributes.call
-        if pod is None or call.subresource:
+    async def validate(self, write: Write) -> None:
+        pod, request = write.object, write.request
+        if pod is None or request.subresource:
             return
         if _is_mirror(pod):
             why = _wrong_with_mirror(pod["spec"])
         else:
-            account = await self._account(pod, call.namespace, call.name)
+            account = await self._account(pod, request.namespace, write.name)
             notes = account["metadata"].get("annotations") or {}
             limited = notes.get(_ENFORCED, "").lower() in ("true", "t", "1")
             why = next(_not_referenced(account, pod["spec"]), "") if limited else ""
         if why:
-            raise status.forbidden("", "pods", call.name, why)
+            raise status.forbidden("", "pods", write.name, why)
 
     async def _account(self, pod: Object, namespace: str, name: str) -> Object:
         """Return the pod's account. Raises StatusError 403 if it does not exist."""

@@ -8,7 +8,7 @@ plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes as Action
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write
 from inkube.schemas import status
 from inkube.schemas.builtin import pem
 
@@ -33,17 +33,17 @@ class _SignerRight(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is_request(resource) and operation == "UPDATE"
 
-    def _check(self, attributes: Attributes, what: str) -> None:
+    def _check(self, write: Write, what: str) -> None:
         """Check the permission. Raises StatusError 403."""
-        call, old = attributes.call, attributes.old or {}
+        request, old = write.request, write.old or {}
         signer = (old.get("spec") or {}).get("signerName", "")
         domain = signer.partition("/")[0]
         for name in (signer, f"{domain}/*"):
-            action = Action(call.user, self.verb, _GROUP, "*", "signers", name=name)
+            action = Action(request.user, self.verb, _GROUP, "*", "signers", name=name)
             if self._authorizer.decide(action).allowed:
                 return
         why = f'user not permitted to {what} requests with signerName "{signer}"'
-        raise status.forbidden(_GROUP, _PLURAL, call.name, why)
+        raise status.forbidden(_GROUP, _PLURAL, write.name, why)
 
 
 class CertificateApproval(_SignerRight):
@@ -52,9 +52,9 @@ class CertificateApproval(_SignerRight):
     name = "CertificateApproval"
     verb = "approve"
 
-    async def validate(self, attributes: Attributes) -> None:
-        if attributes.call.subresource == "approval":
-            self._check(attributes, "approve")
+    async def validate(self, write: Write) -> None:
+        if write.request.subresource == "approval":
+            self._check(write, "approve")
 
 
 class CertificateSigning(_SignerRight):
@@ -64,14 +64,12 @@ class CertificateSigning(_SignerRight):
     name = "CertificateSigning"
     verb = "sign"
 
-    async def validate(self, attributes: Attributes) -> None:
-        if attributes.call.subresource != "status":
+    async def validate(self, write: Write) -> None:
+        if write.request.subresource != "status":
             return
-        new, old = (
-            ((one or {}).get("status") or {}) for one in (attributes.object, attributes.old)
-        )
+        new, old = (((one or {}).get("status") or {}) for one in (write.object, write.old))
         if any(new.get(part) != old.get(part) for part in ("certificate", "conditions")):
-            self._check(attributes, "sign")
+            self._check(write, "sign")
 
 
 class CertificateSubjectRestriction(Plugin):
@@ -82,9 +80,9 @@ class CertificateSubjectRestriction(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is_request(resource) and operation == "CREATE"
 
-    async def validate(self, attributes: Attributes) -> None:
-        spec = (attributes.object or {}).get("spec") or {}
-        if attributes.call.subresource or spec.get("signerName") != _CLIENT:
+    async def validate(self, write: Write) -> None:
+        spec = (write.object or {}).get("spec") or {}
+        if write.request.subresource or spec.get("signerName") != _CLIENT:
             return
         block = pem.first_block(spec.get("request"))
         if block is None:
@@ -93,8 +91,8 @@ class CertificateSubjectRestriction(Plugin):
             subject = auth.x509.load_der_x509_csr(block[1]).subject
         except ValueError as error:
             why = f"failed to parse CSR: {error}"
-            raise status.forbidden(_GROUP, _PLURAL, attributes.call.name, why) from error
+            raise status.forbidden(_GROUP, _PLURAL, write.name, why) from error
         groups = subject.get_attributes_for_oid(auth.NameOID.ORGANIZATION_NAME)
         if any(group.value == _MASTERS for group in groups):
             why = f"use of {_CLIENT} signer with {_MASTERS} group is not allowed"
-            raise status.forbidden(_GROUP, _PLURAL, attributes.call.name, why)
+            raise status.forbidden(_GROUP, _PLURAL, write.name, why)

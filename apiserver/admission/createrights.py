@@ -6,7 +6,7 @@ This is a validator, because only then the handlers know that the object does no
 
 from inkube.apiserver.auth import Authorizer, require
 from inkube.apiserver.auth import attributes as authorization
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write
 
 
 class CreateRights(Plugin):
@@ -18,8 +18,8 @@ class CreateRights(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return operation == "CREATE"
 
-    async def validate(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if call.verb == "create":
+    async def validate(self, write: Write) -> None:
+        request = write.request
+        if request.verb == "create":
             return
-        require(self._authorizer, authorization.of_call(call, "create"))
+        require(self._authorizer, authorization.of_object(request, "create", write.name))

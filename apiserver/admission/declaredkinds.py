@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
 
-from inkube.apiserver.registry import Attributes, Effect, Operation, Resource, SideEffects
+from inkube.apiserver.registry import Effect, Operation, Resource, SideEffects, Write
 from inkube.schemas import sealing, status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -60,67 +60,65 @@ class DeclaredKinds(SideEffects):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in self._kinds
 
-    def _kind(self, attributes: Attributes) -> DeclaredKind:
-        return self._found(attributes)[0]
+    def _kind(self, write: Write) -> DeclaredKind:
+        return self._found(write)[0]
 
-    def _found(self, attributes: Attributes) -> tuple[DeclaredKind, Any]:
-        resource = attributes.call.resource
+    def _found(self, write: Write) -> tuple[DeclaredKind, Any]:
+        resource = write.request.resource
         return self._kinds[resource.group, resource.plural]
 
-    async def mutate(self, attributes: Attributes) -> None:
-        if attributes.object is not None and not attributes.call.subresource:
-            sealing.unseal(attributes.object, attributes.call.sealed)
-            self._kind(attributes).mutate(attributes.object, attributes.old)
-            attributes.call.served.schema.default(attributes.object)
+    async def mutate(self, write: Write) -> None:
+        if write.object is not None and not write.request.subresource:
+            sealing.unseal(write.object, write.sealed)
+            self._kind(write).mutate(write.object, write.old)
+            write.request.served.schema.default(write.object)
 
-    async def validate(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if call.subresource:
+    async def validate(self, write: Write) -> None:
+        request = write.request
+        if request.subresource:
             return
-        errors = await self._errors(attributes)
+        errors = await self._errors(write)
         if errors:
-            raise status.invalid(call.resource.group, call.resource.kind, call.name, errors)
+            raise status.invalid(request.resource.group, request.resource.kind, write.name, errors)
 
-    async def supplement(
-        self, attributes: Attributes, errors: Sequence[FieldError]
-    ) -> Sequence[FieldError]:
+    async def supplement(self, write: Write, errors: Sequence[FieldError]) -> Sequence[FieldError]:
         """Return further errors: those of live checks in a dry run, and an error for a name in
         use."""
-        obj, old = attributes.object, attributes.old
-        if obj is None or attributes.call.subresource or not attributes.dry_run:
+        obj, old = write.object, write.old
+        if obj is None or write.request.subresource or not write.dry_run:
             return ()
-        kind, env = self._found(attributes)
+        kind, env = self._found(write)
         found = await kind.check(obj, old, env, [error.field for error in errors])
-        return found if old is not None else [*found, *await self._taken(attributes, env)]
+        return found if old is not None else [*found, *await self._taken(write, env)]
 
-    def effect(self, attributes: Attributes) -> Effect | None:
-        obj, kind = attributes.object, self._kind(attributes)
-        if obj is None or attributes.call.subresource:
+    def effect(self, write: Write) -> Effect | None:
+        obj, kind = write.object, self._kind(write)
+        if obj is None or write.request.subresource:
             return None
         return partial(kind.persist, obj)
 
-    async def _errors(self, attributes: Attributes) -> list[FieldError]:
-        (kind, env), obj, old = self._found(attributes), attributes.object, attributes.old
+    async def _errors(self, write: Write) -> list[FieldError]:
+        (kind, env), obj, old = self._found(write), write.object, write.old
         if obj is None:
             assert old is not None, "a deletion has an old object"
             return await kind.check_delete(old, env)
         errors = await kind.check_create(obj, env) if old is None else []
-        if attributes.dry_run and not errors:
+        if write.dry_run and not errors:
             errors = await kind.check(obj, old, env)
-        if errors and attributes.dry_run and old is None:
-            errors += await self._taken(attributes, env)
+        if errors and write.dry_run and old is None:
+            errors += await self._taken(write, env)
         return errors
 
-    async def _taken(self, attributes: Attributes, env: Any) -> list[FieldError]:
+    async def _taken(self, write: Write, env: Any) -> list[FieldError]:
         """An error if the name of a new object is taken and the object has other errors too. A
         taken name alone is a conflict, which the store reports."""
-        call = attributes.call
-        if call.generated_prefix:
+        request = write.request
+        if write.generated_prefix:
             return []
         try:
-            await env.client.get(call.served.gvr, call.name, call.namespace)
+            await env.client.get(request.served.gvr, write.name, request.namespace)
         except status.StatusError as error:
             if error.reason != status.Reason.NOT_FOUND:
                 raise
             return []
-        return [wordings.name_taken(call.name)]
+        return [wordings.name_taken(write.name)]

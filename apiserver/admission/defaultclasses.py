@@ -5,7 +5,7 @@ Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, 
 volume/resize, network/defaultingressclass and nodetaint.
 """
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
 from inkube.schemas import quantity, status
 from inkube.schemas.objects import Object
 from inkube.storage import Store
@@ -50,9 +50,9 @@ class DefaultStorageClass(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is(resource, _CLAIMS) and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        claim = attributes.object
-        if claim is None or attributes.call.subresource or _class_of(claim) is not None:
+    async def mutate(self, write: Write) -> None:
+        claim = write.object
+        if claim is None or write.request.subresource or _class_of(claim) is not None:
             return
         name = _default(
             self._store,
@@ -78,9 +78,9 @@ class StorageProtection(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in _FINALIZERS and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        obj, resource = attributes.object, attributes.call.resource
-        if obj is None or attributes.call.subresource:
+    async def mutate(self, write: Write) -> None:
+        obj, resource = write.object, write.request.resource
+        if obj is None or write.request.subresource:
             return
         finalizers = obj["metadata"].get("finalizers") or []
         wanted = _FINALIZERS[resource.group, resource.plural]
@@ -99,20 +99,20 @@ class ClaimResize(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is(resource, _CLAIMS) and operation == "UPDATE"
 
-    async def validate(self, attributes: Attributes) -> None:
-        claim, old, call = attributes.object, attributes.old, attributes.call
-        if claim is None or old is None or call.subresource or _size(claim) <= _size(old):
+    async def validate(self, write: Write) -> None:
+        claim, old, request = write.object, write.old, write.request
+        if claim is None or old is None or request.subresource or _size(claim) <= _size(old):
             return
         if (old.get("status") or {}).get("phase") != "Bound":
             raise status.forbidden(
-                *_CLAIMS, call.name, "Only bound persistent volume claims can be expanded"
+                *_CLAIMS, write.name, "Only bound persistent volume claims can be expanded"
             )
         if not self._may_grow(_class_of(claim), _class_of(old)):
             why = (
                 "only dynamically provisioned pvc can be resized and the storageclass that "
                 "provisions the pvc must support resize"
             )
-            raise status.forbidden(*_CLAIMS, call.name, why)
+            raise status.forbidden(*_CLAIMS, write.name, why)
 
     def _may_grow(self, name: str | None, old: str | None) -> bool:
         if not name or name != old:
@@ -137,9 +137,9 @@ class DefaultIngressClass(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is(resource, _INGRESSES) and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        ingress = attributes.object
-        if ingress is None or attributes.call.subresource:
+    async def mutate(self, write: Write) -> None:
+        ingress = write.object
+        if ingress is None or write.request.subresource:
             return
         annotations = ingress["metadata"].get("annotations") or {}
         spec = ingress.setdefault("spec", {})
@@ -160,9 +160,9 @@ class TaintNewNodes(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is(resource, ("", "nodes")) and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        node = attributes.object
-        if node is None or attributes.call.subresource:
+    async def mutate(self, write: Write) -> None:
+        node = write.object
+        if node is None or write.request.subresource:
             return
         spec = node.setdefault("spec", {})
         taints = spec.get("taints") or []

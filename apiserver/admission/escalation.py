@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from inkube.apiserver.auth import EVERY_PATH, EVERYTHING, GROUP, MASTERS, RBAC, Rule, rules
 from inkube.apiserver.auth import Attributes as AuthorizationAttributes
-from inkube.apiserver.registry import Attributes, Call, Operation, Plugin, Resource, User
+from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write
 from inkube.schemas import releases, status
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
@@ -35,42 +35,44 @@ class Escalation(Plugin):
         known = (*_ROLES, *_BINDINGS)
         return operation != "DELETE" and resource.group == GROUP and resource.plural in known
 
-    async def mutate(self, attributes: Attributes) -> None:
-        call, obj, old = attributes.call, attributes.object, attributes.old
-        if obj is None or MASTERS in call.user.groups or _is_collection(obj, old):
+    async def mutate(self, write: Write) -> None:
+        request, obj, old = write.request, write.object, write.old
+        if obj is None or MASTERS in request.user.groups or _is_collection(obj, old):
             return
-        if call.resource.plural in _BINDINGS:
-            self._check_binding(call, obj)
+        if request.resource.plural in _BINDINGS:
+            self._check_binding(write, obj)
         else:
-            self._check_role(call, obj, old)
+            self._check_role(write, obj, old)
 
-    def _check_role(self, call: Call, role: Object, old: Object | None) -> None:
+    def _check_role(self, write: Write, role: Object, old: Object | None) -> None:
         # as upstream, the name in the path, which is missing for a create
-        name = "" if old is None else call.name
+        request, name = write.request, "" if old is None else write.name
         escalate = AuthorizationAttributes(
-            call.user,
+            request.user,
             "escalate",
             GROUP,
             "*",
-            call.resource.plural,
-            namespace=call.namespace,
+            request.resource.plural,
+            namespace=request.namespace,
             name=name,
         )
         if self._authorizer.decide(escalate).allowed:
             return
-        self._confirm(call, role.get("rules") or [])
+        self._confirm(write, role.get("rules") or [])
         if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
-            held, _ = self._authorizer.rules_for(call.user, call.namespace)
+            held, _ = self._authorizer.rules_for(request.user, request.namespace)
             if rules.uncovered(held, [EVERYTHING, EVERY_PATH]):
-                raise _refused(call, "must have cluster-admin privileges to use an aggregationRule")
+                raise _refused(
+                    write, "must have cluster-admin privileges to use an aggregationRule"
+                )
 
-    def _check_binding(self, call: Call, binding: Object) -> None:
+    def _check_binding(self, write: Write, binding: Object) -> None:
         reference = binding.get("roleRef") or {}
         kind, name = reference.get("kind", ""), reference.get("name", "")
         target = _TARGETS.get(kind, "")
-        namespace = call.namespace
+        request, namespace = write.request, write.request.namespace
         bind = AuthorizationAttributes(
-            call.user, "bind", GROUP, "*", target, namespace=namespace, name=name
+            request.user, "bind", GROUP, "*", target, namespace=namespace, name=name
         )
         if target and self._authorizer.decide(bind).allowed:
             return
@@ -79,29 +81,30 @@ class Escalation(Plugin):
         granted = self._authorizer.role_rules(reference, namespace)
         if granted is None:
             # as upstream, the look-up names the resource of the request
-            plural = call.resource.plural if self._names_request else target
+            plural = request.resource.plural if self._names_request else target
             raise status.not_found(GROUP, plural, name)
-        self._confirm(call, granted)
+        self._confirm(write, granted)
 
-    def _confirm(self, call: Call, wanted: Sequence[Rule]) -> None:
+    def _confirm(self, write: Write, wanted: Sequence[Rule]) -> None:
         """Raise StatusError 403 unless the user has all permissions in the rules
         (ConfirmNoEscalation)."""
-        held, failure = self._authorizer.rules_for(call.user, call.namespace)
+        request = write.request
+        held, failure = self._authorizer.rules_for(request.user, request.namespace)
         try:
             missing = rules.uncovered(held, wanted)
         except rules.TooManyParts:
             raise _refused(
-                call,
-                f"{_attempt(call.user)} the rules have more than {rules.MAX_PARTS} combinations of "
-                "groups, resources, verbs and names; divide them into several roles",
+                write,
+                f"{_attempt(request.user)} the rules have more than {rules.MAX_PARTS} combinations "
+                "of groups, resources, verbs and names; divide them into several roles",
             ) from None
         if not missing:
             return
         texts = sorted({rules.text(rule) for rule in rules.compact(missing)})
-        why = _attempt(call.user) + "\n" + "\n".join(texts)
+        why = _attempt(request.user) + "\n" + "\n".join(texts)
         if failure:
             why += f"; resolution errors: [{failure}]"
-        raise _refused(call, why)
+        raise _refused(write, why)
 
 
 def _attempt(user: User) -> str:
@@ -112,8 +115,8 @@ def _attempt(user: User) -> str:
     )
 
 
-def _refused(call: Call, why: str) -> status.StatusError:
-    return status.forbidden(GROUP, call.resource.plural, call.name, why)
+def _refused(write: Write, why: str) -> status.StatusError:
+    return status.forbidden(GROUP, write.request.resource.plural, write.name, why)
 
 
 def _is_collection(obj: Object, old: Object | None) -> bool:

@@ -3,7 +3,7 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
 from inkube.schemas import status
 from inkube.storage import Store
 
@@ -32,36 +32,36 @@ class NamespaceLifecycle(Plugin):
             return resource.is_namespaces
         return resource.namespaced and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if attributes.operation == "DELETE":
-            if call.name in IMMORTAL:
+    async def mutate(self, write: Write) -> None:
+        request = write.request
+        if write.operation == "DELETE":
+            if write.name in IMMORTAL:
                 raise status.forbidden(
-                    "", "namespaces", call.name, "this namespace may not be deleted"
+                    "", "namespaces", write.name, "this namespace may not be deleted"
                 )
             return
-        if call.namespace in self._alive:
+        if request.namespace in self._alive:
             return
-        entry = self._store.get(_PREFIX + call.namespace)
+        entry = self._store.get(_PREFIX + request.namespace)
         if entry is None:
-            raise status.not_found("", "namespaces", call.namespace)
+            raise status.not_found("", "namespaces", request.namespace)
         phase = entry.value.get("status", {}).get("phase")
         if phase == "Terminating" or "deletionTimestamp" in entry.value["metadata"]:
-            raise self._terminating(attributes)
-        self._alive.add(call.namespace)
+            raise self._terminating(write)
+        self._alive.add(request.namespace)
 
-    def _terminating(self, attributes: Attributes) -> status.StatusError:
-        call = attributes.call
+    def _terminating(self, write: Write) -> status.StatusError:
+        request = write.request
         error = status.forbidden(
-            call.resource.group,
-            call.resource.plural,
-            call.name,
-            f"unable to create new content in namespace {call.namespace} "
+            request.resource.group,
+            request.resource.plural,
+            write.name,
+            f"unable to create new content in namespace {request.namespace} "
             "because it is being terminated",
         )
         cause = {
             "reason": "NamespaceTerminating",
-            "message": f"namespace {call.namespace} is being terminated",
+            "message": f"namespace {request.namespace} is being terminated",
             "field": "metadata.namespace",
         }
         error.details = {**(error.details or {}), "causes": [cause]}

@@ -5,7 +5,7 @@ Follows plugin/pkg/admission/limitranger. `limitranges` contains the meaning of 
 
 from collections.abc import Iterator
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
 from inkube.schemas import status
 from inkube.schemas.builtin import limitranges
 from inkube.schemas.objects import Object
@@ -26,24 +26,26 @@ class LimitRanger(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) in _BOUND and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        if attributes.call.resource.plural != "pods" or attributes.call.subresource:
+    async def mutate(self, write: Write) -> None:
+        if write.request.resource.plural != "pods" or write.request.subresource:
             return
-        for limit_range in self._ranges(attributes):
-            if attributes.object is not None:
-                limitranges.fill(attributes.object, limit_range)
+        for limit_range in self._ranges(write):
+            if write.object is not None:
+                limitranges.fill(write.object, limit_range)
 
-    async def validate(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if call.subresource:
+    async def validate(self, write: Write) -> None:
+        request = write.request
+        if request.subresource:
             return
-        for limit_range in self._ranges(attributes):
-            errors = limitranges.violations(attributes.object or {}, limit_range)
+        for limit_range in self._ranges(write):
+            errors = limitranges.violations(write.object or {}, limit_range)
             if errors:
                 text = errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]"
-                raise status.forbidden(call.resource.group, call.resource.plural, call.name, text)
+                raise status.forbidden(
+                    request.resource.group, request.resource.plural, write.name, text
+                )
 
-    def _ranges(self, attributes: Attributes) -> Iterator[Object]:
+    def _ranges(self, write: Write) -> Iterator[Object]:
         """Yield the LimitRanges of the namespace."""
-        for entry in self._store.list(f"{_PREFIX}{attributes.call.namespace}/"):
+        for entry in self._store.list(f"{_PREFIX}{write.request.namespace}/"):
             yield entry.value

@@ -4,7 +4,7 @@ nodes.
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds,podtopologylabels}.
 """
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
 from inkube.schemas import status
 from inkube.schemas.builtin import rules, tolerations
 from inkube.schemas.objects import Object
@@ -25,10 +25,10 @@ class DefaultTolerationSeconds(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) == _PODS and operation in ("CREATE", "UPDATE")
 
-    async def mutate(self, attributes: Attributes) -> None:
-        if attributes.call.subresource or attributes.object is None:
+    async def mutate(self, write: Write) -> None:
+        if write.request.subresource or write.object is None:
             return
-        spec = attributes.object["spec"]
+        spec = write.object["spec"]
         spec["tolerations"] = tolerations.with_defaults(spec.get("tolerations") or ())
 
 
@@ -45,8 +45,8 @@ class PodTopologyLabels(Plugin):
         known = resource.definition.minor >= _LABELS_TOPOLOGY
         return known and (resource.group, resource.plural) == _PODS and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        obj, subresource = attributes.object, attributes.call.subresource
+    async def mutate(self, write: Write) -> None:
+        obj, subresource = write.object, write.request.subresource
         if obj is None or subresource not in ("", "binding"):
             return
         holder = obj["spec"].get("nodeName") if not subresource else _target(obj)
@@ -74,35 +74,35 @@ class Priority(Plugin):
         known = (resource.group, resource.plural) in (_PODS, _CLASSES)
         return known and operation in ("CREATE", "UPDATE")
 
-    async def mutate(self, attributes: Attributes) -> None:
-        call, obj = attributes.call, attributes.object
-        if call.resource.plural != "pods" or call.subresource or obj is None:
+    async def mutate(self, write: Write) -> None:
+        request, obj = write.request, write.object
+        if request.resource.plural != "pods" or request.subresource or obj is None:
             return
         spec = obj["spec"]
-        if attributes.old is not None:
+        if write.old is not None:
             for member in ("priority", "preemptionPolicy"):
-                if member in attributes.old["spec"]:
-                    spec.setdefault(member, attributes.old["spec"][member])
+                if member in write.old["spec"]:
+                    spec.setdefault(member, write.old["spec"][member])
             return
         found = self._class_of(spec)
         if found is None:
             why = f"no PriorityClass with name {spec['priorityClassName']} was found"
-            raise status.forbidden("", "pods", call.name, why)
-        _settle(call.name, spec, found)
+            raise status.forbidden("", "pods", write.name, why)
+        _settle(write.name, spec, found)
 
-    async def validate(self, attributes: Attributes) -> None:
+    async def validate(self, write: Write) -> None:
         """Refuse a second default class."""
-        call, obj = attributes.call, attributes.object
-        if call.resource.plural == "pods" or obj is None or not obj.get("globalDefault"):
+        request, obj = write.request, write.object
+        if request.resource.plural == "pods" or obj is None or not obj.get("globalDefault"):
             return
         others = (entry.value for entry in self._store.list(keys.prefix("priorityclasses")))
         for other in others:
             name = other["metadata"]["name"]
-            if other.get("globalDefault") and name != call.name:
+            if other.get("globalDefault") and name != write.name:
                 why = (
                     f"PriorityClass {name} is already marked as default. Only one default can exist"
                 )
-                raise status.forbidden(*_CLASSES, call.name, why)
+                raise status.forbidden(*_CLASSES, write.name, why)
 
     def _class_of(self, spec: Object) -> Object | None:
         """Return the class that a pod names, or the default class; None without one."""
@@ -153,49 +153,49 @@ class RuntimeClasses(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) == _PODS and operation == "CREATE"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        call, obj = attributes.call, attributes.object
-        runtime = self._class_of(attributes)
-        if call.subresource or obj is None or runtime is None:
+    async def mutate(self, write: Write) -> None:
+        request, obj = write.request, write.object
+        runtime = self._class_of(write)
+        if request.subresource or obj is None or runtime is None:
             return
         spec, overhead = obj["spec"], _overhead(runtime)
         if overhead is not None and spec.setdefault("overhead", overhead) != overhead:
             raise _rejected(
-                call.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+                write.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
             )
         scheduling = runtime.get("scheduling") or {}
-        _select(call.name, spec, scheduling.get("nodeSelector") or {})
+        _select(write.name, spec, scheduling.get("nodeSelector") or {})
         if scheduling.get("tolerations"):
             spec["tolerations"] = tolerations.merge(
                 spec.get("tolerations") or (), scheduling["tolerations"]
             )
 
-    async def validate(self, attributes: Attributes) -> None:
-        call, obj = attributes.call, attributes.object
-        if call.subresource or obj is None:
+    async def validate(self, write: Write) -> None:
+        request, obj = write.request, write.object
+        if request.subresource or obj is None:
             return
-        runtime = self._class_of(attributes)
+        runtime = self._class_of(write)
         overhead = None if runtime is None else _overhead(runtime)
         asked = obj["spec"].get("overhead")
-        if asked is None and any(each.path == ("spec", "overhead") for each in call.empties):
+        if asked is None and any(each.path == ("spec", "overhead") for each in write.empties):
             asked = {}
         if overhead is None and asked is not None:
             raise _rejected(
-                call.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+                write.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
             )
         if overhead is not None and asked != overhead:
             raise _rejected(
-                call.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+                write.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
             )
 
-    def _class_of(self, attributes: Attributes) -> Object | None:
+    def _class_of(self, write: Write) -> Object | None:
         """Return the class that a pod names. Raises StatusError 403 if it does not exist."""
-        name = ((attributes.object or {}).get("spec") or {}).get("runtimeClassName")
+        name = ((write.object or {}).get("spec") or {}).get("runtimeClassName")
         if not name:
             return None
         entry = self._store.get(keys.key("runtimeclasses", "", name))
         if entry is None:
-            raise _rejected(attributes.call.name, f'RuntimeClass "{name}" not found')
+            raise _rejected(write.name, f'RuntimeClass "{name}" not found')
         found: Object = entry.value
         return found
 

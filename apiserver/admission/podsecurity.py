@@ -8,7 +8,7 @@ the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import Attributes, Operation, Plugin, Resource
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write
 from inkube.schemas import status
 from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
 from inkube.schemas.objects import Object
@@ -42,14 +42,14 @@ class PodSecurity(Plugin):
         known = place in (_NAMESPACES, _PODS) or place in _TEMPLATES
         return known and operation in ("CREATE", "UPDATE")
 
-    async def validate(self, attributes: Attributes) -> None:
-        place = attributes.call.resource.group, attributes.call.resource.plural
+    async def validate(self, write: Write) -> None:
+        place = write.request.resource.group, write.request.resource.plural
         if place == _NAMESPACES:
-            self._judge_namespace(attributes)
+            self._judge_namespace(write)
         elif place == _PODS:
-            self._judge_pod(attributes)
+            self._judge_pod(write)
         else:
-            self._judge_template(attributes)
+            self._judge_template(write)
 
     def _policy(self, namespace: str) -> tuple[Policy, bool]:
         """The policy of a namespace, and whether its labels are valid."""
@@ -60,47 +60,47 @@ class PodSecurity(Plugin):
         policy, errors = standards.read(labels)
         return policy, not errors
 
-    def _judge_pod(self, attributes: Attributes) -> None:
-        call, pod = attributes.call, attributes.object or {}
-        if call.subresource not in ("", "ephemeralcontainers", "resize"):
+    def _judge_pod(self, write: Write) -> None:
+        request, pod = write.request, write.object or {}
+        if request.subresource not in ("", "ephemeralcontainers", "resize"):
             return
-        policy, _ = self._policy(call.namespace)
-        if policy == Policy() or not _changes_containers(pod, attributes.old):
+        policy, _ = self._policy(request.namespace)
+        if policy == Policy() or not _changes_containers(pod, write.old):
             return
         broken = _violations(policy.enforce, pod)
         if broken:
             why = f'violates PodSecurity "{policy.enforce}": {_shown(broken)}'
-            raise status.forbidden("", "pods", call.name, why)
-        self._warn(attributes, policy.warn, pod)
+            raise status.forbidden("", "pods", write.name, why)
+        self._warn(write, policy.warn, pod)
 
-    def _judge_template(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if call.subresource:
+    def _judge_template(self, write: Write) -> None:
+        request = write.request
+        if request.subresource:
             return
-        policy, _ = self._policy(call.namespace)
-        template: Any = attributes.object
-        for member in _TEMPLATES[call.resource.group, call.resource.plural]:
+        policy, _ = self._policy(request.namespace)
+        template: Any = write.object
+        for member in _TEMPLATES[request.resource.group, request.resource.plural]:
             template = (template or {}).get(member)
         if template:
-            self._warn(attributes, policy.warn, template)
+            self._warn(write, policy.warn, template)
 
-    def _warn(self, attributes: Attributes, standard: Standard, pod: Object) -> None:
+    def _warn(self, write: Write, standard: Standard, pod: Object) -> None:
         broken = _violations(standard, pod)
         if broken:
-            attributes.call.warn(f'would violate PodSecurity "{standard}": {_shown(broken)}')
+            write.warn(f'would violate PodSecurity "{standard}": {_shown(broken)}')
 
-    def _judge_namespace(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if call.subresource:
+    def _judge_namespace(self, write: Write) -> None:
+        request = write.request
+        if request.subresource:
             return
-        policy, errors = standards.read(_labels(attributes.object))
-        before, old_errors = standards.read(_labels(attributes.old))
-        if errors and (attributes.old is None or errors != old_errors):
-            raise status.invalid("", "Namespace", call.name, errors)
-        if attributes.old is None or not _enforces_more(policy.enforce, before.enforce):
+        policy, errors = standards.read(_labels(write.object))
+        before, old_errors = standards.read(_labels(write.old))
+        if errors and (write.old is None or errors != old_errors):
+            raise status.invalid("", "Namespace", write.name, errors)
+        if write.old is None or not _enforces_more(policy.enforce, before.enforce):
             return
-        for warning in self._broken_by_pods(call.name, policy.enforce):
-            call.warn(warning)
+        for warning in self._broken_by_pods(write.name, policy.enforce):
+            write.warn(warning)
 
     def _broken_by_pods(self, namespace: str, standard: Standard) -> Iterator[str]:
         """The violations of a standard by existing pods, grouped by violation."""

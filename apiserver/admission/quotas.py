@@ -10,13 +10,13 @@ from functools import partial
 import orjson
 
 from inkube.apiserver.registry import (
-    Attributes,
-    Call,
     Effect,
     OnDemand,
     Operation,
+    Request,
     Resource,
     StoreCache,
+    Write,
     keys,
 )
 from inkube.schemas import quantity, status
@@ -49,73 +49,74 @@ class QuotaAdmission(OnDemand):
         changes = quotas.charges_updates(*place) or place == _PODS
         return operation == "CREATE" or (operation == "UPDATE" and changes)
 
-    async def validate(self, attributes: Attributes) -> None:
-        call = attributes.call
-        if (call.resource.group, call.resource.plural) != _PODS:
+    async def validate(self, write: Write) -> None:
+        request = write.request
+        if (request.resource.group, request.resource.plural) != _PODS:
             return
-        if call.namespace in self._limited.value:
-            for entry in self._matching(attributes):
-                self._check_said(call, entry.value, attributes.object or {})
+        if request.namespace in self._limited.value:
+            for entry in self._matching(write):
+                self._check_said(write, entry.value, write.object or {})
 
-    def reserve(self, attributes: Attributes) -> Effect | None:
-        call = attributes.call
-        if call.namespace not in self._limited.value:
+    def reserve(self, write: Write) -> Effect | None:
+        request = write.request
+        if request.namespace not in self._limited.value:
             return None
-        matching = self._matching(attributes)
-        asked = _requested(attributes) if matching else {}
+        matching = self._matching(write)
+        asked = _requested(write) if matching else {}
         if not asked:
             return None
-        charges = (partial(self._charge, call, entry.key, asked) for entry in matching)
-        attributes.beside = (*attributes.beside, *charges)
+        charges = (partial(self._charge, write, entry.key, asked) for entry in matching)
+        write.beside = (*write.beside, *charges)
         return None
 
-    def _matching(self, attributes: Attributes) -> list[Entry]:
+    def _matching(self, write: Write) -> list[Entry]:
         """Return the quotas that apply to the write."""
-        call = attributes.call
-        if not _is_counted(attributes):
+        request = write.request
+        if not _is_counted(write):
             return []
-        entries = self._store.list(f"{_PREFIX}{call.namespace}/")
-        place, obj = (call.resource.group, call.resource.plural), attributes.object or {}
+        entries = self._store.list(f"{_PREFIX}{request.namespace}/")
+        place, obj = (request.resource.group, request.resource.plural), write.object or {}
         return [
             entry
             for entry in entries
             if quotas.about(entry.value, *place) and quotas.matches(entry.value, *place, obj)
         ]
 
-    def _check_said(self, call: Call, quota: Object, pod: Object) -> None:
+    def _check_said(self, write: Write, quota: Object, pod: Object) -> None:
         """Raise StatusError 403 if a container does not set a resource that the quota limits."""
         why = quotas.unsaid(quotas.about(quota, *_PODS), pod)
         if why:
             text = f"failed quota: {quota['metadata']['name']}: {why}"
-            raise status.forbidden(*_PODS, call.name, text)
+            raise status.forbidden(*_PODS, write.name, text)
 
-    def _check(self, call: Call, entry: Entry, asked: quotas.Amounts) -> quotas.Amounts:
+    def _check(self, write: Write, entry: Entry, asked: quotas.Amounts) -> quotas.Amounts:
         """The usage including the write, for the resources that the quota limits. Raises
         StatusError 403."""
         bounds = quotas.hard(entry.value)
         requested = {name: amount for name, amount in asked.items() if name in bounds}
-        used = {name: self._used(call, entry, name) for name in requested}
+        used = {name: self._used(write.request, entry, name) for name in requested}
         more = {name: amount for name, amount in requested.items() if amount.sign > 0}
         beyond = quotas.exceeded(bounds, used, more)
         if beyond:
             name = entry.value["metadata"]["name"]
             why = quotas.refusal(name, beyond, requested, used, bounds)
-            raise status.forbidden(call.resource.group, call.resource.plural, call.name, why)
+            resource = write.request.resource
+            raise status.forbidden(resource.group, resource.plural, write.name, why)
         return {name: used[name].add(requested[name]) for name in used}
 
-    def _charge(self, call: Call, key: str, asked: quotas.Amounts) -> list[writes.Write]:
+    def _charge(self, write: Write, key: str, asked: quotas.Amounts) -> list[writes.Write]:
         """Return the writes that charge a quota. Raises StatusError 403 if the limit is
         exceeded."""
         entry = self._store.get(key)
-        used = {} if entry is None else self._check(call, entry, asked)
+        used = {} if entry is None else self._check(write, entry, asked)
         return [_charged(entry, used)] if entry is not None and used else []
 
-    def _used(self, call: Call, entry: Entry, name: str) -> Quantity:
+    def _used(self, request: Request, entry: Entry, name: str) -> Quantity:
         """Return the usage in the status, or count it if the status is incomplete."""
         known = ((entry.value.get("status") or {}).get("used") or {}).get(name)
         if known is not None:
             return quantity.parse(known)
-        prefix = call.resource.key(call.namespace, "")
+        prefix = request.resource.key(request.namespace, "")
         objects = (one.value for one in self._store.list(prefix))
         return quotas.total(entry.value, name, objects)
 
@@ -136,21 +137,21 @@ def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
     return writes.Update(entry.key, quota, entry.revision)
 
 
-def _is_counted(attributes: Attributes) -> bool:
+def _is_counted(write: Write) -> bool:
     """Return whether the write can change usage. Writes to most subresources cannot."""
-    call = attributes.call
-    if call.subresource:  # for example, a token is not another service account
-        return call.subresource == "resize"
-    pods = (call.resource.group, call.resource.plural) == _PODS
-    return not (pods and attributes.operation == "UPDATE")
+    request = write.request
+    if request.subresource:  # for example, a token is not another service account
+        return request.subresource == "resize"
+    pods = (request.resource.group, request.resource.plural) == _PODS
+    return not (pods and write.operation == "UPDATE")
 
 
-def _requested(attributes: Attributes) -> quotas.Amounts:
+def _requested(write: Write) -> quotas.Amounts:
     """The difference in usage between the new object and the old one."""
-    place = (attributes.call.resource.group, attributes.call.resource.plural)
-    used = quotas.usage(*place, attributes.object or {})
-    if attributes.operation == "UPDATE" and attributes.old is not None:
-        before = quotas.usage(*place, attributes.old)
+    place = (write.request.resource.group, write.request.resource.plural)
+    used = quotas.usage(*place, write.object or {})
+    if write.operation == "UPDATE" and write.old is not None:
+        before = quotas.usage(*place, write.old)
         for name, amount in before.items():
             used[name] = used.get(name, quantity.ZERO).subtract(amount)
     return {name: amount for name, amount in used.items() if amount.sign}

@@ -17,7 +17,7 @@ from inkube.apiserver.auth.attributes import ANONYMOUS as ANONYMOUS
 from inkube.apiserver.auth.attributes import AUTHENTICATED as AUTHENTICATED
 from inkube.apiserver.auth.attributes import MASTERS as MASTERS
 from inkube.apiserver.auth.attributes import Attributes as Attributes
-from inkube.apiserver.auth.attributes import of_call as of_call
+from inkube.apiserver.auth.attributes import of_object as of_object
 from inkube.apiserver.auth.authenticators import Authenticator as Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow as AlwaysAllow
 from inkube.apiserver.auth.authorizer import Authorizer as Authorizer

@@ -7,7 +7,7 @@ apiserver/pkg/endpoints/handlers/responsewriters/errors.go.
 from typing import NamedTuple
 
 from inkube.apiserver.http import RequestInfo
-from inkube.apiserver.registry import Call, User
+from inkube.apiserver.registry import Request, User
 from inkube.schemas import status
 from inkube.schemas.golang import quote
 
@@ -65,18 +65,18 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
     )
 
 
-def of_call(call: Call, verb: str) -> Attributes:
-    """Return the action of a verb on the object of a call, for permissions that a handler needs in
-    addition to that of the request."""
+def of_object(request: Request, verb: str, name: str) -> Attributes:
+    """Return the action of a verb on the object of a request, for permissions that a handler needs
+    in addition to that of the request."""
     return Attributes(
-        call.user,
+        request.user,
         verb,
-        call.resource.group,
-        call.served.name,
-        call.resource.plural,
-        call.subresource,
-        call.namespace,
-        call.name,
+        request.resource.group,
+        request.served.name,
+        request.resource.plural,
+        request.subresource,
+        request.namespace,
+        name,
     )
 
 

@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http import BodyResponse, RequestInfo, negotiation
-from inkube.apiserver.registry import HEAVY, Delegate, Resources, User, Worker
+from inkube.apiserver.registry import HEAVY, Delegate, PlainEngine, Resources, User
 from inkube.schemas import status, wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object
@@ -70,7 +70,7 @@ class OpenAPI:
     def __init__(
         self,
         resources: Resources,
-        worker: Worker,
+        engine: PlainEngine,
         minor: int,
         own_documents: Mapping[str, Callable[[], Object]],
     ) -> None:
@@ -80,7 +80,7 @@ class OpenAPI:
         }
         self._minor = minor
         self._resources = resources
-        self._worker = worker
+        self._engine = engine
         self._merge_lock = asyncio.Lock()
         self._revision = -1
         self._documents: dict[str, _Document] = {}
@@ -112,7 +112,7 @@ class OpenAPI:
         if document is None:
             return web.Response(status=404)
         if not document.is_built:
-            await self._worker.run(HEAVY, getattr, document, "body")
+            await self._engine.run(HEAVY, getattr, document, "body")
         return _version_3(request, info, document)
 
     async def _refresh(self) -> None:
@@ -188,7 +188,7 @@ class OpenAPI:
             body = orjson.dumps(merged) if media == negotiation.JSON else proto.encode(merged)
             return body, _digest(body)
 
-        return await self._worker.run(HEAVY, build)
+        return await self._engine.run(HEAVY, build)
 
 
 def _version_3(

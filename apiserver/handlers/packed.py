@@ -13,7 +13,7 @@ import orjson
 
 from inkube.apiserver.handlers import listed, stored, tables
 from inkube.apiserver.http import Body, Form
-from inkube.apiserver.registry import Call, Page
+from inkube.apiserver.registry import Page, Request
 from inkube.schemas import caches
 from inkube.schemas.builtin import envelopes
 from inkube.schemas.served import Served
@@ -29,19 +29,19 @@ _MADE: Final[caches.Weighed[tuple[Served, bytes], bytes]] = caches.Weighed(
 )
 
 
-def entry(call: Call, stored: Entry) -> bytes:
+def entry(request: Request, stored: Entry) -> bytes:
     """Return one object."""
-    return _MADE.get((call.served, stored.data)) or _encode(call, stored)
+    return _MADE.get((request.served, stored.data)) or _encode(request, stored)
 
 
-async def page(call: Call, list_page: Page) -> Body:
+async def page(request: Request, list_page: Page) -> Body:
     """Return a list. A long one is encoded while it is sent."""
-    served, get = call.served, _MADE.get
+    served, get = request.served, _MADE.get
 
     def encode(each: Entry) -> bytes:
-        return get((served, each.data)) or _encode(call, each)
+        return get((served, each.data)) or _encode(request, each)
 
-    kind, metadata = stored.list_kind(call), list_page.metadata(call)
+    kind, metadata = stored.list_kind(request), list_page.metadata(request)
     item = envelopes.item(served.api_version, served.kind)
     if not stored.is_long(list_page.entries):
         items = [encode(each)[item] for each in list_page.entries]
@@ -52,14 +52,14 @@ async def page(call: Call, list_page: Page) -> Body:
     return _pieces(start, list_page.entries, encode, item)
 
 
-async def metadata(call: Call, list_page: Page, form: Form, now: datetime) -> Body:
+async def metadata(request: Request, list_page: Page, form: Form, now: datetime) -> Body:
     """Return the metadata of a long list, encoded while it is sent. Raises StatusError 406."""
-    rendering = tables.transformed_list(call, form, now, metadata=list_page.metadata(call))
+    rendering = tables.transformed_list(request, form, now, metadata=list_page.metadata(request))
     version, kind = rendering.head["apiVersion"], rendering.head["kind"]
     item = envelopes.item(version, "PartialObjectMetadata")
 
     def encode(each: Entry) -> bytes:
-        return envelopes.encode_envelope(rendering.transform_item(call.view(each)))
+        return envelopes.encode_envelope(rendering.transform_item(request.view(each)))
 
     size = await _size(list_page.entries, encode, item)
     start = envelopes.list_start(version, kind, rendering.head["metadata"], size)
@@ -88,8 +88,8 @@ def _pieces(
     return listed.first_pieces(listed.chunks(start, items, envelopes.TAIL, b""))
 
 
-def _encode(call: Call, found: Entry) -> bytes:
+def _encode(request: Request, found: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
-    obj = orjson.loads(stored.data_of(call, found))
+    obj = orjson.loads(stored.data_of(request, found))
     made = envelopes.encode_envelope(obj)
-    return _MADE.weigh((call.served, found.data), made, len(found.data) + len(made))
+    return _MADE.weigh((request.served, found.data), made, len(found.data) + len(made))

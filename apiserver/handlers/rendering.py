@@ -8,7 +8,7 @@ from inkube.apiserver import handlers
 from inkube.apiserver.handlers import listed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http import YAML, Body, BodyResponse, Form, responses
-from inkube.apiserver.registry import Call, Page, SystemFields
+from inkube.apiserver.registry import Page, Request, SystemFields
 from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
@@ -23,63 +23,65 @@ class Renderer:
     def __init__(self, system_fields: SystemFields) -> None:
         self._system_fields = system_fields
 
-    def entry(self, call: Call, entry: Entry, form: Form, *, code: int = 200) -> BodyResponse:
+    def entry(self, request: Request, entry: Entry, form: Form, *, code: int = 200) -> BodyResponse:
         """Return one object."""
         if form.plain_json:
-            return responses.data(data_of(call, entry), code=code, warnings=call.warnings)
+            return responses.data(data_of(request, entry), code=code, warnings=request.warnings)
         if form.protobuf and not form.kind:
-            body = handlers.packed.entry(call, entry)
-            return responses.data(body, code=code, warnings=call.warnings, media=form.media)
-        value = call.view(entry)
+            body = handlers.packed.entry(request, entry)
+            return responses.data(body, code=code, warnings=request.warnings, media=form.media)
+        value = request.view(entry)
         if form.kind:
             value = tables.transform(
-                call, [value], form, self._system_fields.now(), include=form.include
+                request, [value], form, self._system_fields.now(), include=form.include
             )
-        return responses.render(value, form, code=code, warnings=call.warnings)
+        return responses.render(value, form, code=code, warnings=request.warnings)
 
-    async def page(self, call: Call, page: Page, form: Form) -> BodyResponse:
+    async def page(self, request: Request, page: Page, form: Form) -> BodyResponse:
         """Return a list. A long one is encoded while it is sent. Raises StatusError 400 or 406."""
-        body = await self._list(call, page, form)
-        answer = responses.data(body, warnings=call.warnings, media=form.media)
+        body = await self._list(request, page, form)
+        answer = responses.data(body, warnings=request.warnings, media=form.media)
         answer.pinned_bytes += len(page.entries) * PLACE
         return answer
 
-    async def _list(self, call: Call, page: Page, form: Form) -> Body:
+    async def _list(self, request: Request, page: Page, form: Form) -> Body:
         if form.plain_json:
-            return stored.list_body(call, page)
+            return stored.list_body(request, page)
         if form.protobuf and not form.kind:
-            return await handlers.packed.page(call, page)
-        if form.compact_table and call.subresource != "scale":
-            return rows.body(call, page, form, self._system_fields.now())
+            return await handlers.packed.page(request, page)
+        if form.compact_table and request.subresource != "scale":
+            return rows.body(request, page, form, self._system_fields.now())
         if stored.is_long(page.entries):
             if form.protobuf:
-                return await handlers.packed.metadata(call, page, form, self._system_fields.now())
-            return listed.first_pieces(self._pieces(call, page, form))
+                return await handlers.packed.metadata(
+                    request, page, form, self._system_fields.now()
+                )
+            return listed.first_pieces(self._pieces(request, page, form))
         if form.kind:
             value = tables.transform(
-                call,
-                [call.view(entry) for entry in page.entries],
+                request,
+                [request.view(entry) for entry in page.entries],
                 form,
                 self._system_fields.now(),
-                metadata=page.metadata(call),
+                metadata=page.metadata(request),
                 include=form.include,
             )
         else:
-            value = orjson.loads(b"".join(stored.pieces(call, page)))
+            value = orjson.loads(b"".join(stored.pieces(request, page)))
         return responses.body(value, form)
 
-    def _pieces(self, call: Call, page: Page, form: Form) -> Iterator[bytes]:
+    def _pieces(self, request: Request, page: Page, form: Form) -> Iterator[bytes]:
         """Yield a long list of objects or rows in pieces, in a form other than protobuf."""
         objects: Iterator[Object]
         if form.kind:
-            metadata, now = page.metadata(call), self._system_fields.now()
+            metadata, now = page.metadata(request), self._system_fields.now()
             head, member, make = tables.transformed_list(
-                call, form, now, metadata=metadata, include=form.include
+                request, form, now, metadata=metadata, include=form.include
             )
-            objects = (make(call.view(entry)) for entry in page.entries)
+            objects = (make(request.view(entry)) for entry in page.entries)
         else:
-            head, member = stored.head(call, page), "items"
-            objects = (orjson.loads(item) for item in stored.items(call, page.entries))
+            head, member = stored.head(request, page), "items"
+            objects = (orjson.loads(item) for item in stored.items(request, page.entries))
         if form.media == YAML:
             return listed.yaml(head, member, objects)
         if form.pretty:

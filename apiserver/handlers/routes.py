@@ -14,8 +14,8 @@ from aiohttp import hdrs, web
 from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
-from inkube.apiserver.http import Form, Request, RequestInfo, httprequest, negotiation, requests
-from inkube.apiserver.registry import Call, Resource, Resources, User, Worker
+from inkube.apiserver.http import Form, RequestInfo, httprequest, negotiation, requests
+from inkube.apiserver.registry import PlainEngine, Request, Resource, Resources, User, intake
 from inkube.schemas import status
 from inkube.schemas.golang import quote
 from inkube.schemas.served import Served
@@ -45,18 +45,16 @@ class Route:
     handler: Handler | None = None
     """The handler, known after the first request that reached it."""
 
-    def call(self, info: RequestInfo, user: User) -> Call:
-        """Return the call of a request."""
-        resource, served = self.resource, self.served
-        namespace = info.namespace if resource.namespaced else ""
-        return Call(
+    def request(self, info: RequestInfo, user: User) -> Request:
+        """Return the request for the registry."""
+        return intake.request(
             info.verb,
-            resource,
-            served,
-            namespace,
-            info.name,
-            info.subresource,
+            self.resource,
+            self.served,
             user,
+            namespace=info.namespace,
+            name=info.name,
+            subresource=info.subresource,
         )
 
 
@@ -69,13 +67,13 @@ class Routes:
         handlers: Handlers,
         watch: Handler,
         subresources: Callable[[], Subresources],
-        worker: Worker,
+        engine: PlainEngine,
     ) -> None:
         self._resources = resources
         self._handlers = handlers.by_verb
         self._watch = watch
         self._subresources = subresources
-        self._worker = worker
+        self._engine = engine
         self._routes: dict[tuple[object, ...], Route] = {}
         self._revision = 0
 
@@ -111,9 +109,9 @@ class Routes:
     def serve(
         self,
         route: Route,
-        request: Request,
+        http: web.BaseRequest,
         info: RequestInfo,
-        call: Call,
+        request: Request,
         injection: Injection | None,
     ) -> Awaitable[web.StreamResponse]:
         """Pass a request to its handler. Raises StatusError."""
@@ -122,11 +120,11 @@ class Routes:
         if info.subresource in STREAMING_SUBRESOURCES:  # their responses have their own media types
             form, injection = negotiation.COMPACT_JSON, None
         else:
-            form = self._form(route, request, info)
-        handler = route.handler or self._handler(info, call)
+            form = self._form(route, http, info)
+        handler = route.handler or self._handler(info, request)
         if route.handler is None:
             self._keep(route, info, handler)
-        return handler(Exchange(request, info, call, form, self._worker, injection))
+        return handler(Exchange(http, info, request, form, self._engine, injection))
 
     def _keep(self, route: Route, info: RequestInfo, handler: Handler) -> None:
         """Cache the handler of a route, unless the table of served kinds has changed."""
@@ -134,18 +132,18 @@ class Routes:
             route.handler = handler
             self._routes[info.shape] = route
 
-    def _form(self, route: Route, request: Request, info: RequestInfo) -> Form:
+    def _form(self, route: Route, http: web.BaseRequest, info: RequestInfo) -> Form:
         """Return the form of the response. Raises StatusError 400 or 406."""
         resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
-            httprequest.allow(request, resource.definition.max_body)
-        if info.verb in WATCHES and request.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
+            httprequest.allow(http, resource.definition.max_body)
+        if info.verb in WATCHES and http.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
             return negotiation.COMPACT_JSON
         if wording.is_routed:
             lists = info.verb in ("list", "watch")
-            negotiation.route(request.headers.get(hdrs.ACCEPT), lists=lists)
+            negotiation.route(http.headers.get(hdrs.ACCEPT), lists=lists)
         form = negotiation.requested_form(
-            request,
+            http,
             info.query,
             transforms=route.transforms,
             any_application=wording.any_application,
@@ -157,68 +155,70 @@ class Routes:
             form = form._replace(include=include)
         return form
 
-    def _handler(self, info: RequestInfo, call: Call) -> Handler:
+    def _handler(self, info: RequestInfo, request: Request) -> Handler:
         """The handler of a request. It depends only on the shape of the request. Raises StatusError
         404 or 405."""
-        wording = call.resource.wording
-        verbs = call.resource.definition.verbs
+        wording = request.resource.wording
+        verbs = request.resource.definition.verbs
         if info.deprecated_prefix and info.subresource:
-            raise _no_route(call, wording.no_subresource(call.served.gvr, call.name))
-        if info.deprecated_prefix and call.verb not in WATCHES:
-            raise _no_route(call, wording.method_not_allowed(call.served.gvr, call.verb))
-        if call.subresource and call.subresource != "status":
-            return self._subresource(info, call)
+            raise _no_route(request, wording.no_subresource(request.served.gvr, request.name))
+        if info.deprecated_prefix and request.verb not in WATCHES:
+            raise _no_route(request, wording.method_not_allowed(request.served.gvr, request.verb))
+        if request.subresource and request.subresource != "status":
+            return self._subresource(info, request)
         if (
-            call.subresource == "status" and not call.served.version.status
+            request.subresource == "status" and not request.served.version.status
         ) or info.further_segments:
-            raise wording.no_subresource(call.served.gvr, call.name)
-        if call.subresource and call.verb not in ("get", "update", "patch"):
-            raise wording.method_not_allowed(call.served.gvr, call.verb)
-        if call.verb in WATCHES and wording.watches(info.method, verbs):
+            raise wording.no_subresource(request.served.gvr, request.name)
+        if request.subresource and request.verb not in ("get", "update", "patch"):
+            raise wording.method_not_allowed(request.served.gvr, request.verb)
+        if request.verb in WATCHES and wording.watches(info.method, verbs):
             return self._watch
-        handler = self._handlers.get(call.verb)
-        routed = call.verb in verbs and wording.allows(info.method, call.verb, call.name, verbs)
+        handler = self._handlers.get(request.verb)
+        routed = request.verb in verbs and wording.allows(
+            info.method, request.verb, request.name, verbs
+        )
         if handler is None or not routed:
-            raise _no_route(call, _not_allowed(call))
+            raise _no_route(request, _not_allowed(request))
         if "watch" not in verbs:  # kinds that are not stored have no watch
-            kind = call.resource.group, call.resource.plural, ""
+            kind = request.resource.group, request.resource.plural, ""
             return self._subresources().get(kind) or handler
         return handler
 
-    def _subresource(self, info: RequestInfo, call: Call) -> Handler:
-        own = call.resource.handlers
-        if call.subresource in own:
-            handler = own[call.subresource]
+    def _subresource(self, info: RequestInfo, request: Request) -> Handler:
+        own = request.resource.handlers
+        if request.subresource in own:
+            handler = own[request.subresource]
             if handler is not None:
                 return handler
-            part = call.served.version.subresource(call.subresource)
-            if part is None or call.verb not in part.verbs or info.further_segments:
-                raise call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
-            return self._handlers[call.verb]
+            part = request.served.version.subresource(request.subresource)
+            if part is None or request.verb not in part.verbs or info.further_segments:
+                raise request.resource.wording.method_not_allowed(request.served.gvr, request.verb)
+            return self._handlers[request.verb]
         table = self._subresources()
-        handler = table.get((call.resource.group, call.resource.plural, call.subresource))
-        if handler is not None and call.served.version.subresource(call.subresource) is None:
-            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
+        handler = table.get((request.resource.group, request.resource.plural, request.subresource))
+        if handler is not None and request.served.version.subresource(request.subresource) is None:
+            raise request.resource.wording.no_subresource(request.served.gvr, request.name)
         if handler is None:
-            handler = table.get(("*", "*", call.subresource))
+            handler = table.get(("*", "*", request.subresource))
         if handler is None:
-            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
+            raise request.resource.wording.no_subresource(request.served.gvr, request.name)
         return handler
 
 
-def _not_allowed(call: Call) -> status.StatusError:
+def _not_allowed(request: Request) -> status.StatusError:
     """Return the error 405, with the alternative that the kind suggests for a missing write."""
-    error = call.resource.wording.method_not_allowed(call.served.gvr, call.verb)
-    instead = call.resource.definition.instead
-    if instead and call.verb not in ("get", "list", *WATCHES):
+    error = request.resource.wording.method_not_allowed(request.served.gvr, request.verb)
+    instead = request.resource.definition.instead
+    if instead and request.verb not in ("get", "list", *WATCHES):
         error.message += f"; {instead}"
     return error
 
 
-def _no_route(call: Call, error: status.StatusError) -> status.StatusError:
+def _no_route(request: Request, error: status.StatusError) -> status.StatusError:
     """Return an error without the warnings of a handler, because no handler has run."""
-    if not call.resource.wording.warns_without_route:
-        call.warnings.clear()
+    if not request.resource.wording.warns_without_route:
+        request.warnings.clear()
     return error
 
 

@@ -14,7 +14,7 @@ import orjson
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.listed import first_pieces, json_list
 from inkube.apiserver.http import Body, Form
-from inkube.apiserver.registry import Call, Page
+from inkube.apiserver.registry import Page, Request
 from inkube.schemas import caches, durations
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
@@ -29,14 +29,14 @@ _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.SplitText]
 )
 
 
-def body(call: Call, page: Page, form: Form, now: datetime) -> Body:
+def body(request: Request, page: Page, form: Form, now: datetime) -> Body:
     """Return a list as a Table in compact JSON. A long one is made while it is sent. Raises
     StatusError 400."""
     found = tables.transformed_list(
-        call, form, now, metadata=page.metadata(call), include=form.include
+        request, form, now, metadata=page.metadata(request), include=form.include
     )
     return first_pieces(
-        json_list(found.head, found.member, _fill_ages(_Maker(call, form), page.entries, now))
+        json_list(found.head, found.member, _fill_ages(_Maker(request, form), page.entries, now))
     )
 
 
@@ -55,30 +55,30 @@ def _fill_ages(maker: "_Maker", entries: Sequence[Entry], now: datetime) -> Iter
 class _Maker:
     """Makes the rows of one list, and caches the rows of stored bytes."""
 
-    def __init__(self, call: Call, form: Form) -> None:
-        self._call = call
+    def __init__(self, request: Request, form: Form) -> None:
+        self._request = request
         self._form = form
-        self._columns = tables.columns(call)
+        self._columns = tables.columns(request)
         self._unfilled = durations.Unfilled()
 
     def rows(self, entries: Sequence[Entry]) -> Iterator[durations.SplitText]:
-        """Yield the rows of entries in the version of the call."""
-        call, served = self._call, self._call.served
-        shows = call.resource.shows
+        """Yield the rows of entries in the version of the request."""
+        request, served = self._request, self._request.served
+        shows = request.resource.shows
         if self._form.include == "Object":  # a row with the object contains all stored bytes again
             for entry in entries:
-                yield self._new_row(call.view(entry))
-        elif call.resource.shows_all(entries, served):
+                yield self._new_row(request.view(entry))
+        elif request.resource.shows_all(entries, served):
             yield from map(self._cached_row, columns.data(entries))
         else:
             for entry in entries:
                 fits = shows(entry, served)
-                yield self._cached_row(entry.data) if fits else self._new_row(call.view(entry))
+                yield self._cached_row(entry.data) if fits else self._new_row(request.view(entry))
 
     def _cached_row(self, data: bytes) -> durations.SplitText:
-        """Return the row for stored bytes in the version of the call, from the cache if
+        """Return the row for stored bytes in the version of the request, from the cache if
         possible."""
-        key = self._call.served, self._form.version, self._form.include, data
+        key = self._request.served, self._form.version, self._form.include, data
         row = _MADE.get(key)
         if row is None:
             # decoded without the entry's cache, which is for other work
@@ -92,5 +92,5 @@ class _Maker:
     def _new_row(self, obj: Object) -> durations.SplitText:
         """Return the row of an object."""
         form, unfilled = self._form, self._unfilled
-        row = tables.row(self._call, self._columns, obj, unfilled, form, form.include)
+        row = tables.row(self._request, self._columns, obj, unfilled, form, form.include)
         return unfilled.split(orjson.dumps(row))

@@ -1,4 +1,4 @@
-"""Stored entries as JSON: one object or a list, in the version of the call."""
+"""Stored entries as JSON: one object or a list, in the version of the request."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -6,27 +6,27 @@ import orjson
 
 from inkube.apiserver.handlers import listed
 from inkube.apiserver.http import Body, responses
-from inkube.apiserver.registry import Call, Page, storedbytes
+from inkube.apiserver.registry import Page, Request, storedbytes
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, columns
 
 
-def data_of(call: Call, entry: Entry) -> bytes:
-    """Return the object's bytes in the call's version, which are the stored ones if no conversion
-    is needed."""
-    if call.resource.shows(entry, call.served):
+def data_of(request: Request, entry: Entry) -> bytes:
+    """Return the object's bytes in the request's version, which are the stored ones if they need no
+    conversion."""
+    if request.resource.shows(entry, request.served):
         return entry.data
-    return orjson.dumps(call.view(entry))
+    return orjson.dumps(request.view(entry))
 
 
-def list_kind(call: Call) -> str:
+def list_kind(request: Request) -> str:
     """Return the kind of a list of these objects."""
-    return call.resource.definition.names.list_kind or f"{call.served.kind}List"
+    return request.resource.definition.names.list_kind or f"{request.served.kind}List"
 
 
-def list_body(call: Call, page: Page) -> Body:
+def list_body(request: Request, page: Page) -> Body:
     """Return a list that is joined from stored bytes. A long one is joined while it is sent."""
-    return pieces(call, page) if is_long(page.entries) else b"".join(pieces(call, page))
+    return pieces(request, page) if is_long(page.entries) else b"".join(pieces(request, page))
 
 
 def is_long(entries: Sequence[Entry]) -> bool:
@@ -39,28 +39,28 @@ def is_long(entries: Sequence[Entry]) -> bool:
     return False
 
 
-def pieces(call: Call, page: Page) -> Iterator[bytes]:
+def pieces(request: Request, page: Page) -> Iterator[bytes]:
     """Yield a list in pieces of about PIECE bytes, which are made while they are sent."""
-    return listed.json_list(head(call, page), "items", items(call, page.entries))
+    return listed.json_list(head(request, page), "items", items(request, page.entries))
 
 
-def head(call: Call, page: Page) -> Object:
+def head(request: Request, page: Page) -> Object:
     """Return a list without its items."""
     return {
-        "apiVersion": call.served.api_version,
-        "kind": list_kind(call),
-        "metadata": page.metadata(call),
+        "apiVersion": request.served.api_version,
+        "kind": list_kind(request),
+        "metadata": page.metadata(request),
     }
 
 
-def items(call: Call, entries: Sequence[Entry]) -> Iterable[bytes]:
+def items(request: Request, entries: Sequence[Entry]) -> Iterable[bytes]:
     """Return the items of a list."""
-    served = call.served
+    served = request.served
     found: Iterable[bytes]
-    if call.resource.shows_all(entries, served):
+    if request.resource.shows_all(entries, served):
         found = columns.data(entries)
     else:
-        found = (data_of(call, entry) for entry in entries)
-    if call.resource.wording.items_have_type:
+        found = (data_of(request, entry) for entry in entries)
+    if request.resource.wording.items_have_type:
         return found
     return storedbytes.untyped(found, served.api_version, served.kind)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from inkube.apiserver.http import Form
-from inkube.apiserver.registry import Call
+from inkube.apiserver.registry import Request
 from inkube.schemas import durations, jsonpath, status
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang import compact_json, quote
@@ -29,7 +29,7 @@ INCLUDES = ("", "Metadata", "Object", "None")
 
 
 def transform(
-    call: Call,
+    request: Request,
     objects: Sequence[Object],
     form: Form,
     now: datetime,
@@ -40,12 +40,12 @@ def transform(
     """Return objects in the requested form. `metadata` is the ListMeta, or None for a single
     object."""
     if form.kind == "Table":
-        return table(call, objects, form, now, metadata=metadata, include=include)
+        return table(request, objects, form, now, metadata=metadata, include=include)
     if metadata is None:
         if form.kind == "PartialObjectMetadataList":
-            raise call.resource.wording.not_a_list(call.resource.group, call.resource.kind)
+            raise request.resource.wording.not_a_list(request.resource.group, request.resource.kind)
         return partial(objects[0], form.version)
-    found = transformed_list(call, form, now, metadata=metadata, include=include)
+    found = transformed_list(request, form, now, metadata=metadata, include=include)
     items = [found.transform_item(obj) for obj in objects]
     return {**found.head, found.member: items or None}
 
@@ -60,7 +60,7 @@ class TransformedList(NamedTuple):
 
 
 def transformed_list(
-    call: Call, form: Form, now: datetime, *, metadata: Object, include: str = ""
+    request: Request, form: Form, now: datetime, *, metadata: Object, include: str = ""
 ) -> TransformedList:
     """Return a list with that ListMeta, whose items are made one by one. Raises StatusError 400 or
     406."""
@@ -71,9 +71,11 @@ def transformed_list(
     }
     if form.kind == "Table":
         check_include(include)
-        shown = columns(call)
-        head["columnDefinitions"] = definitions(call)
-        return TransformedList(head, "rows", lambda obj: row(call, shown, obj, now, form, include))
+        shown = columns(request)
+        head["columnDefinitions"] = definitions(request)
+        return TransformedList(
+            head, "rows", lambda obj: row(request, shown, obj, now, form, include)
+        )
     if form.kind == "PartialObjectMetadata":
         kind = "*unstructured.UnstructuredList"
         raise status.not_acceptable(
@@ -101,7 +103,7 @@ def check_include(include: str) -> None:
 
 
 def table(
-    call: Call,
+    request: Request,
     objects: Sequence[Object],
     form: Form,
     now: datetime,
@@ -112,37 +114,42 @@ def table(
     """Return a Table with a row for each object."""
     if metadata is None:
         metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
-    found = transformed_list(call, form, now, metadata=metadata, include=include)
+    found = transformed_list(request, form, now, metadata=metadata, include=include)
     return {**found.head, found.member: [found.transform_item(obj) for obj in objects]}
 
 
-def columns(call: Call) -> list[Column]:
+def columns(request: Request) -> list[Column]:
     """Return the columns of a kind. The first is the name."""
-    if call.subresource == "scale":
+    if request.subresource == "scale":
         return list(_SCALE)
-    own = list(call.served.version.columns)
-    if own and call.resource.wording.columns_have_name:
+    own = list(request.served.version.columns)
+    if own and request.resource.wording.columns_have_name:
         return own
     return [NAME, *(own or [AGE])]
 
 
-def definitions(call: Call) -> list[Object]:
+def definitions(request: Request) -> list[Object]:
     """Return the column definitions of a Table."""
-    return [_definition(column) for column in columns(call)]
+    return [_definition(column) for column in columns(request)]
 
 
 def row(
-    call: Call, columns: Sequence[Column], obj: Object, now: datetime, form: Form, include: str
+    request: Request,
+    columns: Sequence[Column],
+    obj: Object,
+    now: datetime,
+    form: Form,
+    include: str,
 ) -> Object:
     """Return one TableRow."""
     cells = None
-    if call.subresource != "scale":
-        cells = call.resource.wording.cells(call.served.gvr, obj, now)
+    if request.subresource != "scale":
+        cells = request.resource.wording.cells(request.served.gvr, obj, now)
     if cells is None:
         work = jsonpath.Work()
         cells = [cell(column, obj, now, work) for column in columns]
     made: Object = {"cells": cells}
-    conditions = call.resource.wording.row_conditions(call.served.gvr, obj)
+    conditions = request.resource.wording.row_conditions(request.served.gvr, obj)
     if conditions:
         made["conditions"] = conditions
     if include == "None":

@@ -1,12 +1,12 @@
 """One short coroutine for each verb: decode the request, call the registry, respond.
 
 This module contains the parts of a verb that depend on HTTP. A handler takes an `Exchange`
-(request, call, form of the response) and returns a response.
+(request, request, form of the response) and returns a response.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from aiohttp import hdrs, web
 from multidict import MultiDictProxy
@@ -26,28 +26,31 @@ from inkube.apiserver.http import (
     responses,
 )
 from inkube.apiserver.registry import (
-    Call,
+    Body,
+    Change,
+    DeleteOptions,
     Outcome,
+    PlainEngine,
     Registry,
-    Worker,
+    Request,
     WriteOptions,
     changes,
     intake,
     listing,
+    patches,
 )
 from inkube.schemas import status
-from inkube.schemas.objects import Object
 from inkube.storage import Entry
 
 
 class Exchange(NamedTuple):
-    """A request that is being processed, with its call and the form of the response."""
+    """A request that is being processed, over HTTP, with the form of the response."""
 
-    request: web.BaseRequest
+    http: web.BaseRequest
     info: RequestInfo
-    call: Call
+    request: Request
     form: Form
-    worker: Worker
+    engine: PlainEngine
     """Runs work with large bodies."""
     injection: Injection | None = None
     """The effects of faults on this request."""
@@ -60,20 +63,28 @@ class Exchange(NamedTuple):
     @property
     def lenient(self) -> bool:
         """Whether `dryRun=true` is read as All."""
-        return self.call.resource.wording.reads_dry_run_true
+        return self.request.resource.wording.reads_dry_run_true
 
-    def read_options(self, kind: str, *, apply: bool = False) -> None:
-        """Set the options of a create, update or patch in the call. Raises StatusError 422."""
-        call, query = self.call, self.info.query
-        warnings: Sequence[str] = ()
+    def with_options(self, kind: str, *, apply: bool = False) -> Request:
+        """Return the request with the options of a create, update or patch. Raises StatusError
+        422."""
+        request, query = self.request, self.info.query
+        options, timeout = request.options, request.timeout
         if query or apply:
-            call.options, warnings = read_write_options(
-                query, kind, lenient=self.lenient, apply=apply
-            )
-            call.timeout = read_timeout(query)
-        call.manager = manager_name(call.options, self.request.headers.get(hdrs.USER_AGENT, ""))
-        for warning in warnings:
-            call.warn(warning)
+            options, warnings = read_write_options(query, kind, lenient=self.lenient, apply=apply)
+            timeout = read_timeout(query)
+            for warning in warnings:
+                request.warn(warning)
+        manager = manager_name(options, self.http.headers.get(hdrs.USER_AGENT, ""))
+        return request._replace(options=options, manager=manager, timeout=timeout)
+
+    def accepted(self, request: Request, body: bytes, media: str) -> Awaitable[Body]:
+        """Return the object in a body. Raises StatusError 400, 415 or 422."""
+        return self.engine.run(request.effort(len(body)), _accepted, request, body, media)
+
+
+def _accepted(request: Request, body: bytes, media: str) -> Body:
+    return intake.accept(request, bodies.decode_object(request, body, media))
 
 
 Handler = Callable[[Exchange], Awaitable[web.StreamResponse]]
@@ -103,156 +114,130 @@ class Handlers:
         """Return one object. Its stored bytes are the response if they have the requested form."""
         version = exchange.query.get("resourceVersion", "")
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
-            entry = await listing.exactly(self._registry, exchange.call, version)
-            return await self._object_response(exchange.call, entry, exchange.form)
+            entry = await listing.exactly(self._registry, exchange.request, version)
+            return await self._object_response(exchange.request, entry, exchange.form)
         await listing.settle(self._registry.store, version, listing.known_version)
         if exchange.injection is not None and exchange.injection.stale_changes:
             entry = await listing.past(
-                self._registry, exchange.call, exchange.injection.stale_changes
+                self._registry, exchange.request, exchange.injection.stale_changes
             )
         else:
-            entry = self._registry.get(exchange.call)
-        return await self._object_response(exchange.call, entry, exchange.form)
+            entry = self._registry.get(exchange.request)
+        return await self._object_response(exchange.request, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Return a list of objects at one revision."""
-        call = exchange.call
+        request = exchange.request
         options = read_list_options(exchange.query)
         if (
             exchange.injection is not None
             and exchange.injection.stale_changes
             and not options.token
         ):
-            prefix = call.resource.key(call.namespace, "")
+            prefix = request.resource.key(request.namespace, "")
             version = self._registry.store.before(prefix, exchange.injection.stale_changes)
             options = options._replace(resource_version=str(version), match="Exact")
-        page = await listing.find(self._registry, call, options)
-        return await self._renderer.page(call, page, exchange.form)
+        page = await listing.find(self._registry, request, options)
+        return await self._renderer.page(request, page, exchange.form)
 
     async def create(self, exchange: Exchange) -> web.StreamResponse:
         """Create an object (POST)."""
-        call = exchange.call
-        if call.name and call.name in call.resource.wording.validation_endpoints:
-            raise status.not_found(call.resource.group, call.resource.plural, call.name)
-        media = bodies.media_type(exchange.request)
-        body = await bodies.read(exchange.request)
-        exchange.read_options("CreateOptions")
-        obj = await self._decode_body(exchange, body, media)
-        intake.check_namespace(call, obj)
-        if call.name:
-            if call.resource.wording.names_match and obj["metadata"].get("name"):
-                intake.check_name(call, obj)
-            obj["metadata"]["name"] = call.name
-        return await self._respond(exchange, await self._registry.create(call, obj))
+        resource, name = exchange.request.resource, exchange.request.name
+        if name and name in resource.wording.validation_endpoints:
+            raise status.not_found(resource.group, resource.plural, name)
+        media = bodies.media_type(exchange.http)
+        body = await bodies.read(exchange.http)
+        request = exchange.with_options("CreateOptions")
+        accepted = await exchange.accepted(request, body, media)
+        return await self._write(exchange, request, changes.Create(request, accepted))
 
     async def update(self, exchange: Exchange) -> web.StreamResponse:
         """Replace an object (PUT)."""
-        call = exchange.call
-        exchange.read_options("UpdateOptions")
-        if not call.name:
+        request = exchange.with_options("UpdateOptions")
+        if not request.name:
             raise status.bad_request("name must be provided")
-        obj = await self._object(exchange)
-        intake.check_namespace(call, obj)
-        intake.check_name(call, obj)
-        return await self._respond(
-            exchange, await self._registry.update(call, changes.put(call, obj))
-        )
+        body = await bodies.read(exchange.http)
+        accepted = await exchange.accepted(request, body, bodies.media_type(exchange.http))
+        return await self._write(exchange, request, changes.Put(request, accepted))
 
     async def patch(self, exchange: Exchange) -> web.StreamResponse:
         """Change an object with a patch of any type (PATCH)."""
-        call = exchange.call
-        kind = bodies.patch_kind(exchange.request, call.resource.wording)
-        if not call.name:
+        kind = bodies.patch_kind(exchange.http, exchange.request.resource.wording)
+        if not exchange.request.name:
             raise status.bad_request("name must be provided")
-        exchange.read_options("PatchOptions", apply=kind == "apply")
-        body = await bodies.read(exchange.request)
-        repeats = self._registry.repeats
-        entry = await repeats.find(call, kind, body)
+        request = exchange.with_options("PatchOptions", apply=kind == "apply")
+        body = await bodies.read(exchange.http)
+        engine, earlier = exchange.engine, len(request.warnings)
+        entry = await engine.repeated(request, kind, body)
         if entry is not None:
-            return await self._object_response(call, entry, exchange.form)
-        earlier = len(call.warnings)
-        strict = call.options.validation == "Strict"
-        call.weight = len(body)
-        document = await exchange.worker.run(
-            call.weight, partial(bodies.decode_patch, kind, body, strict=strict)
-        )
-        change = changes.from_patch(call, kind, document, self._registry.system_fields)
-        outcome = await self._registry.update(call, change)
-        repeats.note(call, kind, body, outcome, tuple(call.warnings)[earlier:])
+            return await self._object_response(request, entry, exchange.form)
+        strict = request.options.validation == "Strict"
+        decode = partial(bodies.decode_patch, kind, body, strict=strict)
+        patch = await engine.run(len(body), decode)
+        outcome = await self._registry.write(request, patches.of(request, kind, patch))
+        engine.note(request, kind, body, outcome, tuple(request.warnings)[earlier:])
         return await self._respond(exchange, outcome)
 
     async def delete(self, exchange: Exchange) -> web.StreamResponse:
         """Delete one object. Returns the object while finalizers or a grace period keep it, else a
         Status."""
-        call = exchange.call
-        options = await self._delete_options(exchange)
-        outcome = await self._registry.delete(call, options)
-        if outcome.deleted and not call.resource.definition.returns_deleted:
-            meta = outcome.entry.value["metadata"]
-            body = status.success(call.resource.group, call.resource.plural, call.name, meta["uid"])
-            return responses.render(body, exchange.form.without_transform(), warnings=call.warnings)
+        request, options = await self._delete_options(exchange)
+        outcome = await self._registry.write(request, changes.Delete(options))
+        if outcome.deleted and not request.resource.definition.returns_deleted:
+            uid, resource = outcome.entry.value["metadata"]["uid"], request.resource
+            body = status.success(resource.group, resource.plural, request.name, uid)
+            form = exchange.form.without_transform()
+            return responses.render(body, form, warnings=request.warnings)
         form = exchange.form  # the response for a remaining object can be its metadata
         if form.kind != "PartialObjectMetadata":
             form = form.without_transform()
-        return await self._object_response(call, outcome.entry, form)
+        return await self._object_response(request, outcome.entry, form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """Delete all objects that the selectors match, and return them as they were listed."""
-        call = exchange.call
         query = read_list_options(exchange.query)
-        listing.matcher(call, query)  # selectors are checked before options
-        options = await self._delete_options(exchange)
-        page = await listing.find(self._registry, call, query)
+        listing.matcher(exchange.request, query)  # selectors are checked before options
+        request, options = await self._delete_options(exchange)
+        page = await listing.find(self._registry, request, query)
+        change, all_of_them = (
+            changes.Delete(options),
+            request._replace(verb="delete", subresource="", in_collection=True),
+        )
         for entry in page.entries:
             meta = entry.value["metadata"]
-            one = Call(
-                "delete",
-                call.resource,
-                call.served,
-                meta.get("namespace", ""),
-                meta["name"],
-                user=call.user,
-                options=call.options,
-                warnings=call.warnings,
-                in_collection=True,
-                timeout=call.timeout,
-            )
+            one = all_of_them._replace(namespace=meta.get("namespace", ""), name=meta["name"])
             try:
-                await self._registry.delete(one, options)
+                await self._registry.write(one, change)
             except status.StatusError as error:
                 if error.reason != status.Reason.NOT_FOUND:
                     raise
-        return await self._renderer.page(call, page, exchange.form.without_transform())
+        return await self._renderer.page(request, page, exchange.form.without_transform())
 
-    async def _object(self, exchange: Exchange) -> Object:
-        """Return the object in a body."""
-        body = await bodies.read(exchange.request)
-        return await self._decode_body(exchange, body, bodies.media_type(exchange.request))
-
-    async def _decode_body(self, exchange: Exchange, body: bytes, media: str) -> Object:
-        call = exchange.call
-        call.weight = len(body)
-        return await exchange.worker.compute(call, bodies.read_object, call, body, media)
-
-    async def _delete_options(self, exchange: Exchange) -> Any:
-        body = await bodies.read_delete_options(exchange.request, exchange.worker)
+    async def _delete_options(self, exchange: Exchange) -> tuple[Request, DeleteOptions]:
+        """Return the request with the options of a delete. Raises StatusError 400 or 422."""
+        request, definition = exchange.request, exchange.request.resource.definition
+        body = await bodies.read_delete_options(exchange.http, exchange.engine)
         options, warnings = read_delete_options(exchange.query, body, lenient=exchange.lenient)
-        exchange.call.timeout = read_timeout(exchange.query)
-        exchange.call.options = WriteOptions(dry_run=options.dry_run)
         undecided = options.propagation is None and options.orphan is None
-        if undecided and exchange.call.resource.definition.undecided_warning:
-            warnings = [*warnings, exchange.call.resource.definition.undecided_warning]
+        if undecided and definition.undecided_warning:
+            warnings = [*warnings, definition.undecided_warning]
         for warning in warnings:
-            exchange.call.warn(warning)
-        return options
+            request.warn(warning)
+        timeout, written = read_timeout(exchange.query), WriteOptions(dry_run=options.dry_run)
+        return request._replace(options=written, timeout=timeout), options
+
+    async def _write(
+        self, exchange: Exchange, request: Request, change: Change
+    ) -> web.StreamResponse:
+        return await self._respond(exchange, await self._registry.write(request, change))
 
     def _respond(self, exchange: Exchange, outcome: Outcome) -> Awaitable[web.StreamResponse]:
         code = 201 if outcome.created else 200
-        return self._object_response(exchange.call, outcome.entry, exchange.form, code=code)
+        return self._object_response(exchange.request, outcome.entry, exchange.form, code=code)
 
     async def _object_response(
-        self, call: Call, entry: Entry, form: Form, *, code: int = 200
+        self, request: Request, entry: Entry, form: Form, *, code: int = 200
     ) -> BodyResponse:
-        if call.resource.converter is not None:
-            [entry] = await self._registry.shown(call, [entry])
-        return self._renderer.entry(call, entry, form, code=code)
+        if request.resource.converter is not None:
+            [entry] = await self._registry.shown(request, [entry])
+        return self._renderer.entry(request, entry, form, code=code)

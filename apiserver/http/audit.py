@@ -18,7 +18,7 @@ import orjson
 from inkube import storage
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import Call, User
+from inkube.apiserver.registry import Request, User
 from inkube.schemas import golang, sealing
 from inkube.schemas.objects import Object
 
@@ -36,7 +36,7 @@ class RequestContext:
     failed."""
 
     user: User | None = None
-    call: Call | None = None
+    asked: Request | None = None
     impersonation: Impersonation | None = None
     """The user as whom the request continued; None if it is `user`."""
 
@@ -164,9 +164,9 @@ class AuditLog:
             return
         audit_event = event(request, context, level)
         if level in ("Request", "RequestResponse"):
-            add(audit_event, "requestObject", request.request, context.call, omits=omits)
+            add(audit_event, "requestObject", request.request, context.asked, omits=omits)
         if level == "RequestResponse":
-            add(audit_event, "responseObject", request.response, context.call, omits=omits)
+            add(audit_event, "responseObject", request.response, context.asked, omits=omits)
         try:
             self._file.write(orjson.dumps(audit_event) + b"\n")
         except OSError as error:
@@ -179,7 +179,7 @@ def _private(path: str, flags: int) -> int:
 
 def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:
     """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
-    info, call = request.info, context.call
+    info, asked = request.info, context.asked
     result: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -201,7 +201,7 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
         reference = {
             "resource": info.resource,
             "namespace": info.namespace,
-            "name": info.name or (call.name if call else ""),
+            "name": info.name or (asked.notes.name if asked else ""),
             "apiGroup": info.group,
             "apiVersion": info.version,
             "subresource": info.subresource,
@@ -210,9 +210,9 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
     result["responseStatus"] = _status(request)
     result["requestReceivedTimestamp"] = _micro(request.received)
     result["stageTimestamp"] = _micro(datetime.now(UTC))
-    allowed = call is not None or request.code not in (401, 403)
+    allowed = asked is not None or request.code not in (401, 403)
     decision = {"authorization.k8s.io/decision": "allow" if allowed else "forbid"}
-    result["annotations"] = {**decision, **(call.annotations if call else {})}
+    result["annotations"] = {**decision, **(asked.notes.annotations if asked else {})}
     return result
 
 
@@ -224,13 +224,16 @@ def _status(request: FinishedRequest) -> Object:
     return result
 
 
-def add(audit_event: Object, member: str, body: bytes, call: Call | None, *, omits: bool) -> None:
+def add(
+    audit_event: Object, member: str, body: bytes, asked: Request | None, *, omits: bool
+) -> None:
     """Add a body to an event if it is a JSON object, without the secret values of declared kinds;
-    with `omits`, without managedFields. A body without a call can be one of a declared kind."""
+    with `omits`, without managedFields. A body of a request that was refused early can be one of a
+    declared kind."""
     decoded = _decode(body)
     if decoded is None:
         return
-    if call is None or call.resource.definition.has_secrets:
+    if asked is None or asked.resource.definition.has_secrets:
         sealing.redact(decoded)
     if omits:
         for obj in (decoded, *(decoded.get("items") or ())):

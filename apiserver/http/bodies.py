@@ -4,7 +4,7 @@ from typing import Any
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.registry import Call, Patch, Worker, intake
+from inkube.apiserver.registry import Patch, PlainEngine, Request, Sent
 from inkube.schemas import bodies, status, wordings
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang import DecodeError, cannot_unmarshal, quote
@@ -89,35 +89,27 @@ def require_json(request: web.BaseRequest, body: bytes) -> None:
         )
 
 
-def read_object(call: Call, body: bytes, media: str) -> Object:
-    """Return the object of a create or update after `intake.admit`. Raises StatusError 400, 415 or
-    422."""
-    kind = call.served.kind
+def decode_object(request: Request, body: bytes, media: str) -> Sent:
+    """Decode the object of a create or update. Raises StatusError 400 or 415."""
+    served, wording = request.served, request.resource.wording
     if media == PROTOBUF:
-        head, data = open_protobuf(body, kind)
-        call.resource.wording.check_type(call.served, head)
-        return intake.admit(call, decode_protobuf(data, call.served.gvk), [])
+        head, data = open_protobuf(body, served.kind)
+        wording.check_type(served, head)
+        return Sent(decode_protobuf(data, served.gvk), len(body))
+    validation = request.options.validation
     decoded = bodies.decode_object(
         body,
         "yaml" if media == "yaml" else "json",
-        kind=kind,
-        want_duplicates=call.options.validation != "Ignore",
-        needs_kind=call.resource.wording.body_names_kind,
+        kind=served.kind,
+        want_duplicates=validation != "Ignore",
+        needs_kind=wording.body_names_kind,
     )
-    obj: Object = decoded.value
-    call.resource.wording.check_type(call.served, obj)
-    obj.setdefault("apiVersion", "")
-    strict = call.options.validation == "Strict"
-    duplicates = decoded.strict_texts() if strict else decoded.duplicates
-    text = b""
-    if call.resource.wording.has_messages:  # the kind has a Go type, whose fields have an order
-        if media == "yaml":
-            obj = bodies.sorted_keys(obj)
-        else:
-            text = body
-    obj = intake.admit(call, obj, duplicates, text)
-    call.resource.wording.check_version(call.served, obj)
-    return obj
+    duplicates = decoded.strict_texts() if validation == "Strict" else decoded.duplicates
+    if not wording.has_messages:
+        return Sent(decoded.value, len(body), duplicates)
+    if media == "yaml":  # the kind has a Go type, whose fields have an order
+        return Sent(bodies.sorted_keys(decoded.value), len(body), duplicates)
+    return Sent(decoded.value, len(body), duplicates, body)
 
 
 def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
@@ -138,13 +130,14 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         subject = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
         raise status.bad_request(f"error decoding {subject}: {error.text}") from error
     if kind != "apply":
-        return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"))
+        return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"), len(body))
     if strict and decoded.duplicates:
         text = bodies.yaml_error(decoded.duplicates)
         raise status.bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: {text}"
         )
-    return Patch(applied({} if decoded.value is None else decoded.value), decoded.duplicates)
+    value = applied({} if decoded.value is None else decoded.value)
+    return Patch(value, decoded.duplicates, size=len(body))
 
 
 def applied(value: Any) -> Object:
@@ -157,7 +150,7 @@ def applied(value: Any) -> Object:
     return value
 
 
-async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Object | None:
+async def read_delete_options(request: web.BaseRequest, engine: PlainEngine) -> Object | None:
     """Return the DeleteOptions of a body, or None without a body. Raises StatusError 400 or 415."""
     if not request.can_read_body:
         return None
@@ -166,7 +159,7 @@ async def read_delete_options(request: web.BaseRequest, worker: Worker) -> Objec
         return None
     media = media_type(request)
     try:
-        value = await worker.run(len(body), decode_kind, body, media, "DeleteOptions")
+        value = await engine.run(len(body), decode_kind, body, media, "DeleteOptions")
     except status.StatusError as error:
         if not error.bare_message:
             raise

@@ -1,6 +1,6 @@
 """ValidatingAdmissionPolicy and MutatingAdmissionPolicy: bound policies and their decisions.
 
-Input: the attributes of a write in admission. Output: changes and rejections. `plugin` contains the
+Input: a write in admission. Output: changes and rejections. `plugin` contains the
 admission plugins. All other code is loaded with the first binding. `schemas.policies` evaluates the
 expressions.
 """

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, of_call
-from inkube.apiserver.registry import Attributes, Call, Resource, Resources, conversions, keys
+from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, of_object
+from inkube.apiserver.registry import Request, Resource, Resources, Write, conversions, keys
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
@@ -55,10 +55,10 @@ class BoundPolicies:
         self._authorizer = authorizer
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
-    def matching(self, attributes: Attributes) -> Iterator[tuple[CompiledPolicy, Object, str]]:
+    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object, str]]:
         """Yield the policies and bindings that match a write, and the version in which each policy
         sees it."""
-        target = self._target(attributes)
+        target = self._target(write)
         for policy, bindings in self._bound():
             version = matched_version(policy.constraints, target)
             if version is None:
@@ -86,23 +86,23 @@ class BoundPolicies:
             known = self._compiled[entry.key] = (entry, self.compiler(entry.value))
         return known[1]
 
-    def _target(self, attributes: Attributes) -> Target:
-        call, resource = attributes.call, attributes.call.resource
-        others = (name for name in resource.versions if name != call.served.name)
+    def _target(self, write: Write) -> Target:
+        request, resource = write.request, write.request.resource
+        others = (name for name in resource.versions if name != request.served.name)
         labels = None
         if resource.namespaced:
-            labels = _labels(self._namespace(call.namespace) or {})
+            labels = _labels(self._namespace(request.namespace) or {})
         elif resource.is_namespaces:
-            labels = _labels(attributes.object or attributes.old or {})
+            labels = _labels(write.object or write.old or {})
         return Target(
-            operation=attributes.operation,
+            operation=write.operation,
             group=resource.group,
-            versions=(call.served.name, *others),
+            versions=(request.served.name, *others),
             resource=resource.plural,
-            subresource=call.subresource,
+            subresource=request.subresource,
             namespaced=resource.namespaced,
-            name=call.name,
-            objects=tuple(obj for obj in (attributes.object, attributes.old) if obj is not None),
+            name=write.name,
+            objects=tuple(obj for obj in (write.object, write.old) if obj is not None),
             namespace_labels=labels,
         )
 
@@ -111,7 +111,7 @@ class BoundPolicies:
         return entry.value if entry is not None else None
 
     async def params(
-        self, policy: CompiledPolicy, binding: Object, call: Call
+        self, policy: CompiledPolicy, binding: Object, request: Request
     ) -> list[Object | None]:
         """Return the parameters of a binding, or [None] if the policy has none."""
         kind, reference = policy.param_kind, binding["spec"].get("paramRef")
@@ -123,7 +123,7 @@ class BoundPolicies:
         if resource is None or served is None:
             text = f"{group}/{version}, Kind={kind['kind']}"
             raise ConfigError(f"paramKind kind `{text}` not known")
-        found = self._find_params(resource, reference, call.namespace)
+        found = self._find_params(resource, reference, request.namespace)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             why = "no params found for policy binding with `Deny` parameterNotFoundAction"
             raise ConfigError(why)
@@ -152,55 +152,55 @@ class BoundPolicies:
         entries = self._store.list(resource.key(namespace, ""))
         return [entry for entry in entries if selects(selector, _labels(entry.value))]
 
-    async def values(self, attributes: Attributes, version: str) -> Object:
+    async def values(self, write: Write, version: str) -> Object:
         """Return all variables of an expression except `params` and `variables`."""
-        call = attributes.call
-        served = call.resource.versions[version]
-        asks = UserAuthorizer(self._authorizer, call.user)
-        wanted = of_call(call, "")
+        request = write.request
+        served = request.resource.versions[version]
+        asks = UserAuthorizer(self._authorizer, request.user)
+        wanted = of_object(request, "", write.name)
         return {
-            "object": await _convert(attributes.object, call, served),
-            "oldObject": await _convert(attributes.old, call, served),
-            "request": _request(attributes, served),
+            "object": await _convert(write.object, request, served),
+            "oldObject": await _convert(write.old, request, served),
+            "request": _request(write, served),
             "authorizer": asks,
             "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
-            "namespaceObject": self._namespace(call.namespace),
+            "namespaceObject": self._namespace(request.namespace),
         }
 
 
 class PolicyEvaluator(BoundPolicies):
     """The decisions of validating policies."""
 
-    async def evaluate(self, attributes: Attributes) -> None:
+    async def evaluate(self, write: Write) -> None:
         """Evaluate the policies. Raises StatusError for the first denial. Adds warnings to the
         call."""
         refused: list[_Refusal] = []
         annotations = _AuditAnnotations()
-        for policy, binding, version in self.matching(attributes):
-            refused += await self._denials(policy, binding, attributes, version, annotations)
-        annotations.add_to(attributes.call)
+        for policy, binding, version in self.matching(write):
+            refused += await self._denials(policy, binding, write, version, annotations)
+        annotations.add_to(write)
         if refused:
-            raise _refusal_error(attributes.call, refused[0])
+            raise _refusal_error(write, refused[0])
 
     async def _denials(
         self,
         policy: CompiledPolicy,
         binding: Object,
-        attributes: Attributes,
+        write: Write,
         version: str,
         annotations: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
         name = binding["metadata"]["name"]
         try:
-            found = await self.params(policy, binding, attributes.call)
+            found = await self.params(policy, binding, write.request)
         except ConfigError as error:
             if policy.ignores_failures:
                 return []
             denial = Denial(f"failed to configure binding: {error}", always=True)
             return [_Refusal(policy.name, name, denial)]
         refused, actions = [], binding["spec"].get("validationActions") or []
-        values = await self.values(attributes, version) if found else {}
+        values = await self.values(write, version) if found else {}
         for params in found:
             values["params"] = params
             for denial in policy.judge(values, annotations.annotate(policy.name)):
@@ -210,7 +210,7 @@ class PolicyEvaluator(BoundPolicies):
                 if denial.always or "Deny" in actions:
                     refused.append(refusal)
                 if "Warn" in actions and not denial.always:
-                    attributes.call.warn(f"Validation failed for {refusal}: {denial.message}")
+                    write.warn(f"Validation failed for {refusal}: {denial.message}")
         return refused
 
 
@@ -227,12 +227,12 @@ class _AuditAnnotations:
             {value: None}
         )
 
-    def add_to(self, call: Call) -> None:
-        """Add all annotations to the call."""
+    def add_to(self, write: Write) -> None:
+        """Add all annotations to the write."""
         if self.failures:
-            call.annotate(_FAILURE, orjson.dumps(self.failures).decode())
+            write.notes.annotate(_FAILURE, orjson.dumps(self.failures).decode())
         for key, values in self._annotations.items():
-            call.annotate(key, ", ".join(values))
+            write.notes.annotate(key, ", ".join(values))
 
 
 def _failure(refusal: _Refusal, actions: list[str]) -> Object:
@@ -250,38 +250,38 @@ def _labels(obj: Object) -> dict[str, str]:
     return labels
 
 
-async def _convert(obj: Object | None, call: Call, served: Served) -> Object | None:
+async def _convert(obj: Object | None, request: Request, served: Served) -> Object | None:
     """Return the object in the version that the policy's rules match."""
-    if obj is None or served is call.served:
+    if obj is None or served is request.served:
         return obj
-    return await conversions.in_version(call.resource, obj, served)
+    return await conversions.in_version(request.resource, obj, served)
 
 
-def _request(attributes: Attributes, served: Served) -> Object:
+def _request(write: Write, served: Served) -> Object:
     """Return the AdmissionRequest without empty members."""
-    call, user = attributes.call, attributes.call.user
+    request, user = write.request, write.request.user
     who = {
         "username": user.name,
         "uid": user.uid,
         "groups": list(user.groups),
         "extra": {key: list(values) for key, values in user.extra},
     }
-    kind = _OPTIONS.get(attributes.operation)
+    kind = _OPTIONS.get(write.operation)
     texts = {
-        "subResource": call.subresource,
-        "requestSubResource": call.subresource,
-        "name": call.name,
-        "namespace": call.namespace,
+        "subResource": request.subresource,
+        "requestSubResource": request.subresource,
+        "name": write.name,
+        "namespace": request.namespace,
     }
     return {
         "kind": _kind(served),
         "resource": _resource(served),
-        "requestKind": _kind(call.served),
-        "requestResource": _resource(call.served),
+        "requestKind": _kind(request.served),
+        "requestResource": _resource(request.served),
         **{key: text for key, text in texts.items() if text},
-        "operation": attributes.operation,
+        "operation": write.operation,
         "userInfo": {key: value for key, value in who.items() if value},
-        "dryRun": attributes.dry_run,
+        "dryRun": write.dry_run,
         "options": {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None,
     }
 
@@ -295,12 +295,12 @@ def _resource(served: Served) -> Object:
     return {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
 
 
-def _refusal_error(call: Call, refusal: _Refusal) -> status.StatusError:
+def _refusal_error(write: Write, refusal: _Refusal) -> status.StatusError:
     """Return the error for a denial: Forbidden in its text, with the code and reason of the
     policy."""
-    resource, denial = call.resource, refusal.denial
+    resource, denial = write.request.resource, refusal.denial
     message = f"{refusal} denied request: {denial.message}"
-    error = status.forbidden(resource.group, resource.plural, call.name, message)
+    error = status.forbidden(resource.group, resource.plural, write.name, message)
     error.code = _CODES.get(denial.reason, 422)
     error.reason = denial.reason
     error.details = {**(error.details or {}), "causes": [{"message": message}]}

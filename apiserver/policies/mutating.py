@@ -3,7 +3,7 @@
 import orjson
 
 from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
-from inkube.apiserver.registry import Attributes, Call, conversions, keys
+from inkube.apiserver.registry import Write, conversions, keys
 from inkube.schemas import status
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
@@ -17,40 +17,40 @@ class Mutator(BoundPolicies):
     bindings = keys.prefix("mutatingadmissionpolicybindings")
     compiler = MutatingPolicy
 
-    async def mutate(self, attributes: Attributes) -> None:
+    async def mutate(self, write: Write) -> None:
         """Change the object in place. Raises StatusError if a policy fails."""
-        if attributes.object is None:
+        if write.object is None:
             return
-        invoked = attributes.rounds_of("MutatingAdmissionPolicy")
-        invoked.start_round(attributes.object)
-        for policy, binding, version in self.matching(attributes):
+        invoked = write.rounds_of("MutatingAdmissionPolicy")
+        invoked.start_round(write.object)
+        for policy, binding, version in self.matching(write):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
-                await self._change(policy, binding, attributes, version)
+                await self._change(policy, binding, write, version)
             except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
-                    raise _refusal(attributes.call, policy, binding, error) from error
-        invoked.end(attributes.object)
+                    raise _refusal(write, policy, binding, error) from error
+        invoked.end(write.object)
 
     async def _change(
-        self, policy: MutatingPolicy, binding: Object, attributes: Attributes, version: str
+        self, policy: MutatingPolicy, binding: Object, write: Write, version: str
     ) -> None:
-        call, obj = attributes.call, attributes.object
+        request, obj = write.request, write.object
         assert obj is not None, "deletions have nothing to change"
-        invoked = attributes.rounds_of("MutatingAdmissionPolicy")
-        served = call.resource.versions[version]
-        for params in await self.params(policy, binding, call):
+        invoked = write.rounds_of("MutatingAdmissionPolicy")
+        served = request.resource.versions[version]
+        for params in await self.params(policy, binding, request):
             mutation = policy.name, binding["metadata"]["name"], _params_key(params)
             if not invoked.needs_call(mutation):
                 continue
-            values = {**await self.values(attributes, version), "params": params}
+            values = {**await self.values(write, version), "params": params}
             before = values["object"]
             changed = policy.change(values, served.typed)
             if changed is not before and changed != before:
                 fresh: Object = orjson.loads(orjson.dumps(changed))
-                if served is not call.served:
-                    fresh = await conversions.in_version(call.resource, fresh, call.served)
-                fresh = call.resource.decode(call.served, fresh, None)
+                if served is not request.served:
+                    fresh = await conversions.in_version(request.resource, fresh, request.served)
+                fresh = request.resource.decode(request.served, fresh, None)
                 obj.clear()
                 obj.update(fresh)
                 invoked.mark_changed()
@@ -65,18 +65,19 @@ def _params_key(params: Object | None) -> tuple[str, str]:
 
 
 def _refusal(
-    call: Call, policy: CompiledPolicy, binding: Object, error: Exception
+    write: Write, policy: CompiledPolicy, binding: Object, error: Exception
 ) -> status.StatusError:
     """Return the error 403 with the reason Invalid, as upstream."""
     name = binding["metadata"]["name"]
     found = error.texts if isinstance(error, MutationError) else (str(error),)
     texts = [f"policy '{policy.name}' with binding '{name}' denied request: {why}" for why in found]
     text = texts[0]
-    refusal = status.forbidden(call.resource.group, call.resource.plural, call.name, text)
+    resource = write.request.resource
+    refusal = status.forbidden(resource.group, resource.plural, write.name, text)
     refusal.message, refusal.reason = text, "Invalid"
     refusal.details = {
         **(refusal.details or {}),
-        "name": call.name or "Unknown",
+        "name": write.name or "Unknown",
         "causes": [{"message": text} for text in texts],
     }
     return refusal

@@ -7,12 +7,12 @@ servers on the same data can create bindings.
 from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
-    Attributes,
     OnDemand,
     Operation,
     Resource,
     Resources,
     StoreCache,
+    Write,
     keys,
 )
 from inkube.schemas.lazy import Lazy
@@ -54,8 +54,8 @@ class MutatingPolicies(Policies):
         super().__init__(store)
         self._mutator = Lazy(lambda: policies.Mutator(store, resources, authorizer))
 
-    async def mutate(self, attributes: Attributes) -> None:
-        await self._mutator().mutate(attributes)
+    async def mutate(self, write: Write) -> None:
+        await self._mutator().mutate(write)
 
 
 class ValidatingPolicies(Policies):
@@ -68,5 +68,5 @@ class ValidatingPolicies(Policies):
         super().__init__(store)
         self._evaluator = Lazy(lambda: policies.PolicyEvaluator(store, resources, authorizer))
 
-    async def validate(self, attributes: Attributes) -> None:
-        await self._evaluator().evaluate(attributes)
+    async def validate(self, write: Write) -> None:
+        await self._evaluator().evaluate(write)

@@ -2,114 +2,20 @@
 
 The chain runs `mutate` of every plugin in order, a second time if a plugin requests reinvocation.
 Later it runs `validate` of every plugin, and after all have accepted the write, `reserve`, which
-returns the plugins' own writes. All plugins receive the same Attributes. Follows
+returns the plugins' own writes. All plugins receive the same Write. Follows
 apiserver/pkg/admission.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Hashable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
-import orjson
-
-from inkube.apiserver.registry.calls import NO_OPTIONS, Call, DeleteOptions, WriteOptions
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.storecache import StoreCache
+from inkube.apiserver.registry.write import Effect, Operation, Write
 from inkube.schemas import status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazy import Lazy
-from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
-from inkube.schemas.strategy import Reservation
-from inkube.storage import writes
-
-Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
-
-
-class PluginRounds:
-    """The hooks that one plugin has called for a write, and those that it calls in round two.
-
-    A hook is a webhook or a policy. Hooks with `reinvocationPolicy: IfNeeded` are called again if
-    the object changed after their call. The second round calls no hook for the first time
-    (plugin/webhook/mutating/reinvocationcontext.go, plugin/policy/mutating/reinvocationcontext.go).
-    """
-
-    def __init__(self, rounds: "Rounds") -> None:
-        self._rounds = rounds
-        self._called: set[Hashable] = set()
-        self._due: set[Hashable] = set()
-        self._output = b""
-
-    def start_round(self, obj: Object | None) -> None:
-        """Begin the plugin's part of a round. `obj` is the object that it receives."""
-        if self._rounds.is_reinvocation and orjson.dumps(obj) != self._output:
-            self._require()
-
-    def end(self, obj: Object | None) -> None:
-        """End the plugin's part of a round. `obj` is the object that it returns."""
-        self._output = orjson.dumps(obj)
-
-    def needs_call(self, hook: Hashable) -> bool:
-        """Return whether the plugin calls this hook in this round."""
-        return not self._rounds.is_reinvocation or hook in self._due
-
-    def mark_called(self, hook: Hashable) -> None:
-        """Note the call of a hook with `reinvocationPolicy: IfNeeded`."""
-        self._called.add(hook)
-
-    def mark_changed(self) -> None:
-        """Note that a hook changed the object: request a second round for the hooks before it."""
-        self._require()
-        self._rounds.needs_reinvocation = True
-
-    def _require(self) -> None:
-        self._due |= self._called
-        self._called.clear()
-
-
-class Rounds:
-    """The rounds of a write's mutation, and the `PluginRounds` of each plugin."""
-
-    def __init__(self) -> None:
-        self.is_reinvocation = False
-        self.needs_reinvocation = False
-        self._plugins: dict[str, PluginRounds] = {}
-
-    def of(self, plugin: str) -> PluginRounds:
-        """Return the `PluginRounds` of the plugin with that name."""
-        found = self._plugins.get(plugin)
-        if found is None:
-            found = self._plugins[plugin] = PluginRounds(self)
-        return found
-
-
-@dataclass(slots=True)
-class Attributes:
-    """One write as admission sees it. `object` is None on DELETE, `old` on CREATE."""
-
-    operation: Operation
-    call: Call
-    object: Object | None
-    old: Object | None = None
-    options: WriteOptions | DeleteOptions = NO_OPTIONS
-    beside: "tuple[Beside, ...]" = ()
-    """Functions that return the writes in the same commit as the object. They read the store when
-    the commit begins."""
-    rounds: Rounds | None = None
-    """Created when a plugin first calls a hook."""
-    handlers: "Handlers | None" = None
-    """The plugins for this write, set by the chain."""
-
-    @property
-    def dry_run(self) -> bool:
-        """Whether the write is a dry run; for plugins with side effects outside the store."""
-        return self.options.dry_run
-
-    def rounds_of(self, plugin: str) -> PluginRounds:
-        """Return the `PluginRounds` of a plugin for this write."""
-        if self.rounds is None:
-            self.rounds = Rounds()
-        return self.rounds.of(plugin)
 
 
 class Plugin:
@@ -134,24 +40,22 @@ class Plugin:
         """Return whether it handles an operation on a resource; always the same for a pair."""
         return True
 
-    async def mutate(self, attributes: Attributes) -> None:
-        """Change `attributes.object` in place, or raise StatusError. Must not depend on later
+    async def mutate(self, write: Write) -> None:
+        """Change `write.object` in place, or raise StatusError. Must not depend on later
         plugins."""
 
-    async def validate(self, attributes: Attributes) -> None:
+    async def validate(self, write: Write) -> None:
         """Raise StatusError to refuse the write. Must not change the object or anything else."""
 
-    async def supplement(
-        self, attributes: Attributes, errors: Sequence[FieldError]
-    ) -> Sequence[FieldError]:
+    async def supplement(self, write: Write, errors: Sequence[FieldError]) -> Sequence[FieldError]:
         """Return further errors of an object that its kind refuses with `errors`. The response
         contains both. Runs instead of `validate`, and changes nothing either."""
         return ()
 
-    def reserve(self, attributes: Attributes) -> "Effect | None":
+    def reserve(self, write: Write) -> Effect | None:
         """Return the writes to other places that must precede this accepted write, or None.
 
-        Writes that can share the object's commit belong in `Attributes.beside` instead. They need
+        Writes that can share the object's commit belong in `Write.beside` instead. They need
         no undo.
         """
         return None
@@ -176,23 +80,14 @@ class SideEffects(Plugin):
 
     is_private = False
 
-    def reserve(self, attributes: Attributes) -> "Effect | None":
+    def reserve(self, write: Write) -> Effect | None:
         """Return the effect of the write, or None in a dry run."""
-        return None if attributes.dry_run else self.effect(attributes)
+        return None if write.dry_run else self.effect(write)
 
-    def effect(self, attributes: Attributes) -> "Effect | None":
+    def effect(self, write: Write) -> Effect | None:
         """Return the writes to other places that must precede this accepted write, or None. Never
         runs in a dry run."""
         raise NotImplementedError
-
-
-Effect = Callable[[Reservation], Awaitable[None]]
-"""Writes to another place, and registers the undo with the Reservation. Raises StatusError to
-refuse the write of the object."""
-
-Beside = Callable[[], Sequence[writes.Write]]
-"""Returns writes for the object's commit. Called again if another write changed one of their
-objects meanwhile. Raises StatusError."""
 
 
 class LatePlugin(NamedTuple):
@@ -251,30 +146,30 @@ class Chain:
             if not isinstance(plugin, LatePlugin):
                 plugin.when_idle_changes(self._changes.add)
 
-    async def mutate(self, attributes: Attributes) -> None:
+    async def mutate(self, write: Write) -> None:
         """Run every mutator that handles this write. All of them run twice if one requests it."""
-        plugins = self._handlers(attributes).mutators
+        plugins = self._handlers(write).mutators
         for plugin in plugins:
-            await plugin.mutate(attributes)
-        rounds = attributes.rounds
+            await plugin.mutate(write)
+        rounds = write.rounds
         if rounds is not None and rounds.needs_reinvocation:
             rounds.is_reinvocation = True
             for plugin in plugins:
-                await plugin.mutate(attributes)
+                await plugin.mutate(write)
 
-    async def validate(self, attributes: Attributes) -> None:
+    async def validate(self, write: Write) -> None:
         """Run every validator that handles this write."""
-        for plugin in self._handlers(attributes).validators:
-            await plugin.validate(attributes)
+        for plugin in self._handlers(write).validators:
+            await plugin.validate(write)
 
-    async def supplement(self, attributes: Attributes, refusal: StatusError) -> None:
+    async def supplement(self, write: Write, refusal: StatusError) -> None:
         """Add further errors of the object to a refusal."""
-        for plugin in self._handlers(attributes).supplementers:
-            status.add(refusal, await plugin.supplement(attributes, refusal.field_errors))
+        for plugin in self._handlers(write).supplementers:
+            status.add(refusal, await plugin.supplement(write, refusal.field_errors))
 
-    def reserve(self, attributes: Attributes) -> Sequence[Effect]:
+    def reserve(self, write: Write) -> Sequence[Effect]:
         """Return the effects of all plugins, in their order. They run before this write."""
-        found = [each.reserve(attributes) for each in self._handlers(attributes).reservers]
+        found = [each.reserve(write) for each in self._handlers(write).reservers]
         return [effect for effect in found if effect is not None]
 
     def is_private(self, resource: Resource, operation: Operation) -> bool:
@@ -285,16 +180,12 @@ class Chain:
         """Return whether all plugins for such a write are idle."""
         return self._cached_handlers(resource, operation).are_idle
 
-    def only_refuses(self, attributes: Attributes) -> bool:
+    def only_refuses(self, write: Write) -> bool:
         """Return whether no mutator changes this write or reads its managedFields."""
-        return self._handlers(attributes).only_refuse
+        return self._handlers(write).only_refuse
 
-    def _handlers(self, attributes: Attributes) -> Handlers:
-        found = attributes.handlers
-        if found is None or found.chosen_at != self._changes.value:
-            found = self._cached_handlers(attributes.call.resource, attributes.operation)
-            attributes.handlers = found
-        return found
+    def _handlers(self, write: Write) -> Handlers:
+        return self._cached_handlers(write.request.resource, write.operation)
 
     def _cached_handlers(self, resource: Resource, operation: Operation) -> Handlers:
         known: dict[Operation, Handlers] = resource.once(self, dict)

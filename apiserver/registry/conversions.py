@@ -10,9 +10,9 @@ from typing import TypeVar
 
 import orjson
 
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resources import Converter, Resource
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import Steps, finished, relabelled
+from inkube.schemas.ownership import Steps
 from inkube.schemas.served import Served
 from inkube.storage import Change, Entry, TransientEntry
 
@@ -101,15 +101,13 @@ def to_storage_at_once(resource: Resource, obj: Object) -> Object:
     return stored
 
 
-async def finish(resource: Resource, steps: Steps[T]) -> T:
+async def finish(converter: Converter, steps: Steps[T]) -> T:
     """Run work that yields each object that it needs in another manager's version. Returns its
     result."""
-    if resource.converter is None:
-        return finished(steps, relabelled)
     try:
         wanted = next(steps)
         while True:
-            [made] = await resource.converter.convert([wanted.object], wanted.api_version)
+            [made] = await converter.convert([wanted.object], wanted.api_version)
             wanted = steps.send(made)
     except StopIteration as done:
         outcome: T = done.value

@@ -8,8 +8,10 @@ updateForGracefulDeletionAndFinalizers of generic/registry/store.go.
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from inkube.apiserver.registry.calls import Call, DeleteOptions
+from inkube.apiserver.registry.requests import DeleteOptions, Request
+from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.systemfields import SystemFields
+from inkube.apiserver.registry.write import Write
 from inkube.schemas import meta as metadata
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -26,7 +28,7 @@ class Plan(NamedTuple):
     goes: bool
 
 
-def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> None:
+def check_preconditions(request: Request, entry: Entry, options: DeleteOptions) -> None:
     """Check uid and resourceVersion of the options. Raises StatusError 409 if one differs."""
     uid, version = entry.value["metadata"]["uid"], str(entry.revision)
     if options.uid is not None and options.uid != uid:
@@ -48,27 +50,27 @@ def check_preconditions(call: Call, entry: Entry, options: DeleteOptions) -> Non
         )
     else:
         return
-    resource = call.resource
+    resource = request.resource
     if resource.definition.deletes_in_phases:
-        raise status.conflict(resource.group, resource.plural, call.name, plain)
-    raise status.conflict(resource.group, resource.kind, call.name, text)
+        raise status.conflict(resource.group, resource.plural, request.name, plain)
+    raise status.conflict(resource.group, resource.kind, request.name, text)
 
 
-def plan(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> Plan:
+def plan(write: Write, obj: Object, options: DeleteOptions) -> Plan:
     """Decide between a removal and a deletionTimestamp. Changes members of the object's metadata,
     and for `deletes_in_phases` also other members, in place."""
     meta = obj["metadata"]
     meta.pop("resourceVersion", None)
-    resource = call.resource
+    resource, system_fields = write.request.resource, write.engine.system_fields
     phased = resource.definition.deletes_in_phases
     if phased and resource.strategy.prepare_for_delete(obj, system_fields.timestamp()):
         return Plan(obj, goes=False)
     held = bool(meta.get("deletionGracePeriodSeconds")) and "deletionTimestamp" in meta
     if held and not _is_shorter(meta, options.grace):
         return Plan(obj, goes=False)
-    graceful = _graceful(call, obj, options, system_fields)
+    graceful = _graceful(write, obj, options)
     before = meta.get("finalizers") or []
-    finalizers = _finalizers(call, before, options)
+    finalizers = _finalizers(resource, before, options)
     if finalizers:
         meta["finalizers"] = finalizers
     else:
@@ -89,7 +91,7 @@ def _is_shorter(meta: Object, requested: int | None) -> bool:
     )
 
 
-def _graceful(call: Call, obj: Object, options: DeleteOptions, system_fields: SystemFields) -> bool:
+def _graceful(write: Write, obj: Object, options: DeleteOptions) -> bool:
     """Set the times of a graceful deletion. Returns False if the kind or the object does not have a
     grace period."""
     meta = obj["metadata"]
@@ -103,10 +105,10 @@ def _graceful(call: Call, obj: Object, options: DeleteOptions, system_fields: Sy
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True
-    period = call.resource.strategy.check_graceful_delete(obj, asked)
+    period = write.request.resource.strategy.check_graceful_delete(obj, asked)
     if period is None:
         return False
-    end = system_fields.now() + _seconds(period)
+    end = write.engine.system_fields.now() + _seconds(period)
     meta["deletionTimestamp"] = metadata.format_time(end)
     meta["deletionGracePeriodSeconds"] = period
     _count(meta)
@@ -134,10 +136,10 @@ def _count(meta: Object) -> None:
         meta["generation"] += 1
 
 
-def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers(resource: Resource, present: list[str], options: DeleteOptions) -> list[str]:
     """Return the finalizers, with those of the garbage collector that the options, the object or
     the kind require."""
-    default = call.resource.definition.dependents
+    default = resource.definition.dependents
     if default == "ignore":
         orphan = foreground = False
     elif options.orphan is not None:
@@ -154,12 +156,12 @@ def _finalizers(call: Call, present: list[str], options: DeleteOptions) -> list[
     return present if set(made) == set(present) else made
 
 
-def is_finished(call: Call, obj: Object, stored: Object) -> bool:
+def is_finished(resource: Resource, obj: Object, stored: Object) -> bool:
     """Return whether an update removed the last finalizer of an object that is being deleted."""
     before = stored["metadata"]
     return (
         "deletionTimestamp" in before
         and not before.get("deletionGracePeriodSeconds")
         and not obj["metadata"].get("finalizers")
-        and call.resource.strategy.should_delete_during_update(obj)
+        and resource.strategy.should_delete_during_update(obj)
     )

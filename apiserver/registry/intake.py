@@ -1,53 +1,123 @@
 """From a request's body to an object that the registry accepts.
 
-Decodes, checks apiVersion and kind against the address, gives metadata its types, prunes and
-defaults, and ignores, reports or refuses unknown and duplicate fields, as `fieldValidation`
+Checks apiVersion, kind, namespace and name against the address, gives metadata its types, prunes
+and defaults, and ignores, reports or refuses unknown and duplicate fields, as `fieldValidation`
 requires. Patched objects pass the same steps. Follows
 apiserver/pkg/endpoints/handlers/{create,update,patch}.go and apiextensions-apiserver's
 schemaCoercingDecoder.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
+from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import sealing, status
+from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import patch_refusal, unstructured
 from inkube.schemas.golang import DecodeError, gotext
-from inkube.schemas.objects import Object
+from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Empty, Object
+from inkube.schemas.served import Served
+from inkube.schemas.strategy import User
 
 
-def admit(call: Call, obj: Object, duplicates: list[str], text: bytes = b"") -> Object:
-    """Type, prune and default an object, in place if possible, and return it.
+def request(
+    verb: str,
+    resource: Resource,
+    served: Served,
+    user: User,
+    *,
+    namespace: str = "",
+    name: str = "",
+    subresource: str = "",
+    manager: str = "",
+) -> Request:
+    """Return a request for an address. A cluster-scoped kind has no namespace."""
+    namespace = namespace if resource.namespaced else ""
+    notes = Notes()
+    return Request(
+        verb, resource, served, notes, namespace, name, subresource, user, manager=manager
+    )
 
-    `text` is the JSON of an object that is decoded into a Go type. Strict errors then have its
-    order. Without it, duplicate fields come before unknown fields.
 
-    Raises StatusError 400 if a value does not fit its field, or for unknown and duplicate fields
-    under Strict.
+class Sent(NamedTuple):
+    """The object in a body, decoded from its bytes."""
+
+    object: Object
+    size: int = 0
+    """The bytes of the body."""
+    duplicates: Sequence[str] = ()
+    """The texts for members that the body repeats."""
+    text: bytes = b""
+    """The JSON of an object of a Go type. Strict errors then have its order. Without it, repeated
+    members come before unknown ones."""
+
+
+def accept(request: Request, sent: Sent) -> Body:
+    """Check the object of a create or update, type, prune and default it, in place if possible.
+
+    Raises StatusError 400 if it does not fit the address, if a value does not fit its field, or for
+    unknown and repeated members under Strict.
     """
-    if call.resource.definition.has_secrets:
-        sealing.seal(obj, call.sealed)
-    kind = call.served.kind
-    api_version, sent = obj.get("apiVersion") or "", obj.get("kind") or kind
+    served, wording, obj = request.served, request.resource.wording, sent.object
+    sealed = Sealed()
+    if request.resource.definition.has_secrets:
+        sealing.seal(obj, sealed)
+    wording.check_type(served, obj)
+    obj.setdefault("apiVersion", "")
+    api_version, kind = obj["apiVersion"] or "", obj.get("kind") or served.kind
     try:
-        obj, unknown = _decode(call, obj)
+        obj, unknown, empties = _decode(request, obj)
     except DecodeError as error:
-        raise decoding.cannot_handle(api_version, sent, kind, error.text) from error
-    found = [*duplicates, *unknown]
-    if text:
-        found = decoding.in_document_order(text, duplicates, unknown)
-    if found and call.options.validation == "Strict":
-        raise decoding.cannot_handle(api_version, sent, kind, decoding.strict_text(found))
-    for told in found:
-        call.warn(told)
-    return obj
+        raise decoding.cannot_handle(api_version, kind, served.kind, error.text) from error
+    found = [*sent.duplicates, *unknown]
+    if sent.text:
+        found = decoding.in_document_order(sent.text, list(sent.duplicates), unknown)
+    if found and request.options.validation == "Strict":
+        raise decoding.cannot_handle(api_version, kind, served.kind, decoding.strict_text(found))
+    for text in found:
+        request.warn(text)
+    wording.check_version(served, obj)
+    check_namespace(request, obj)
+    if request.verb == "update":
+        check_name(request, obj)
+    elif request.name:
+        if wording.names_match and obj["metadata"].get("name"):
+            check_name(request, obj)
+        obj["metadata"]["name"] = request.name
+    return Body(obj, sent.size, empties, sealed)
 
 
-def admit_patched(
-    call: Call,
+def accept_kind(request: Request, sent: Object, kind: GVK) -> Object:
+    """Check and type the object of another kind than the address: a Scale, a Binding, an Eviction.
+    Raises StatusError 400."""
+    builtin_decoding.check_type(sent, kind)
+    try:
+        found = builtin_decoding.decode(sent, kind)
+    except DecodeError as error:
+        raise builtin_decoding.refusal(kind, error) from error
+    report_unknown(request, kind, found.unknown)
+    return found.object
+
+
+def report_unknown(request: Request, kind: GVK, unknown: list[str]) -> None:
+    """Warn about unknown fields of another kind than the address, or refuse them under Strict.
+    Raises StatusError 400."""
+    validation = request.options.validation
+    if unknown and validation == "Strict":
+        raise builtin_decoding.refusal(kind, decoding.strict_text(unknown))
+    if validation != "Ignore":
+        for text in unknown:
+            request.warn(text)
+
+
+def accept_patched(
+    write: Write,
     obj: Object,
     of_patch: list[str],
     patch_text: Callable[[], str],
@@ -62,59 +132,64 @@ def admit_patched(
     order of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
     handlers/patch.go.
     """
+    request = write.request
+    request.resource.wording.check_patched_type(request.served, obj)
     before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
 
     def whole() -> str:
         return patch_text() if strategic else gotext.compact_json(orjson.loads(before))
 
-    ignored = call.options.validation == "Ignore"
     try:
-        obj, found = _decode(call, obj)
+        obj, found, write.empties = _decode(request, obj)
     except DecodeError as error:
-        text = unstructured.trouble(obj, call.served.gvk) if strategic else ""
+        text = unstructured.trouble(obj, request.served.gvk) if strategic else ""
         raise patch_refusal(whole(), text or error.text) from error
-    if len(found) > 1 and call.resource.wording.has_messages:
+    if len(found) > 1 and request.resource.wording.has_messages:
         found = sorted(found, key=None if strategic else decoding.by_path)
-    strict = [] if ignored else [*of_patch, *found]
-    if strict and call.options.validation == "Strict":
+    strict = [] if request.options.validation == "Ignore" else [*of_patch, *found]
+    if strict and request.options.validation == "Strict":
         raise patch_refusal(whole() if found else patch_text(), decoding.strict_text(strict))
     for text in strict:
-        call.warn(text)
+        write.warn(text)
+    check_namespace(request, obj)
+    check_name(request, obj)
     return obj
 
 
-def _decode(call: Call, obj: Object) -> tuple[Object, list[str]]:
-    unknown: list[str] | None = None if call.options.validation == "Ignore" else []
-    call.empties = []
-    obj = call.resource.decode(call.served, obj, unknown, call.empties)
-    return obj, unknown or []
+def _decode(request: Request, obj: Object) -> tuple[Object, list[str], list[Empty]]:
+    """Return an object with its types and defaults, the texts for its unknown fields, and its empty
+    lists and maps. Raises DecodeError."""
+    unknown: list[str] | None = None if request.options.validation == "Ignore" else []
+    empties: list[Empty] = []
+    obj = request.resource.decode(request.served, obj, unknown, empties)
+    return obj, unknown or [], empties
 
 
-def check_namespace(call: Call, obj: Object) -> None:
+def check_namespace(request: Request, obj: Object) -> None:
     """Check the body's namespace against the address, or set it if it is missing. Raises
     StatusError 400."""
     meta = obj.get("metadata")
     if meta is None:
         meta = obj["metadata"] = {}
-    if not call.resource.namespaced:
+    if not request.resource.namespaced:
         meta.pop("namespace", None)
     elif not meta.get("namespace"):
-        meta["namespace"] = call.namespace
-    elif meta["namespace"] != call.namespace:
+        meta["namespace"] = request.namespace
+    elif meta["namespace"] != request.namespace:
         raise status.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
 
 
-def check_name(call: Call, obj: Object) -> None:
+def check_name(request: Request, obj: Object) -> None:
     """Check the body's name against the address. Raises StatusError 400."""
     name = obj["metadata"].get("name") or ""
     if not name:
         raise status.bad_request(
-            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            f"the name of the object ({request.name} based on URL) was undeterminable: "
             "name must be provided"
         )
-    if name != call.name:
+    if name != request.name:
         raise status.bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+            f"the name of the object ({name}) does not match the name on the URL ({request.name})"
         )

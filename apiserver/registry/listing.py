@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.registry import continuation
-from inkube.apiserver.registry.calls import Call
 from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.requests import Request
 from inkube.schemas import selectors, status
 from inkube.schemas.golang import quote, strconv
 from inkube.schemas.objects import Object
@@ -60,11 +60,11 @@ class Page(NamedTuple):
     token: str = ""
     remaining: int | None = None
 
-    def metadata(self, call: Call) -> Object:
+    def metadata(self, request: Request) -> Object:
         """Return the ListMeta. Custom resources include an empty continue, built-in kinds omit
         it."""
         meta: Object = {}
-        if self.token or call.resource.wording.writes_empty_continue:
+        if self.token or request.resource.wording.writes_empty_continue:
             meta["continue"] = self.token
         if self.remaining is not None:
             meta["remainingItemCount"] = self.remaining
@@ -72,69 +72,71 @@ class Page(NamedTuple):
         return meta
 
 
-def matcher(call: Call, options: ListOptions) -> Matcher | None:
+def matcher(request: Request, options: ListOptions) -> Matcher | None:
     """Return a predicate for both selectors, or None without selectors. Raises StatusError 400."""
     if not options.labels and not options.fields:
         return None
     return selectors.compile(
-        labels=options.labels, fields=options.fields, version=call.served.version
+        labels=options.labels, fields=options.fields, version=request.served.version
     )
 
 
-def single_name(call: Call, options: ListOptions) -> str:
+def single_name(request: Request, options: ListOptions) -> str:
     """Return the only name that can match, if one key can contain it: a look-up replaces the scan.
     Else return ""."""
-    if call.name or (call.resource.namespaced and not call.namespace):
-        return call.name
+    if request.name or (request.resource.namespaced and not request.namespace):
+        return request.name
     return selectors.selected_name(options.fields) if options.fields else ""
 
 
-async def find(registry: Registry, call: Call, options: ListOptions) -> Page:
+async def find(registry: Registry, request: Request, options: ListOptions) -> Page:
     """Return the page that the options request. Raises StatusError."""
     store = registry.store
-    for key in store.damaged(call.resource.key(call.namespace, "")):
-        call.warn(f"{key} is damaged and left out")
-    matches = matcher(call, options)
+    for key in store.damaged(request.resource.key(request.namespace, "")):
+        request.warn(f"{key} is damaged and left out")
+    matches = matcher(request, options)
     if options.token or options.limit > 0 or options.match == "Exact":
-        return await _page(registry, call, options, matches)
+        return await _page(registry, request, options, matches)
     await settle(store, options.resource_version, _version)
-    name = single_name(call, options)
+    name = single_name(request, options)
     if name:
-        entry = store.get(call.resource.key(call.namespace, name))
+        entry = store.get(request.resource.key(request.namespace, name))
         entries: Sequence[Entry] = () if entry is None else (entry,)
     else:
-        found = registry.selections.candidates(call, options.labels, options.fields)
-        entries = store.list(call.resource.key(call.namespace, "")) if found is None else found
+        found = registry.selections.candidates(request, options.labels, options.fields)
+        entries = (
+            store.list(request.resource.key(request.namespace, "")) if found is None else found
+        )
     revision = store.revision
-    if call.resource.is_view:
+    if request.resource.is_view:
         entries, matches = _selected_stored(entries, matches), None
-    entries = await registry.shown(call, entries)
-    return Page(await _selected(call, entries, matches), revision)
+    entries = await registry.shown(request, entries)
+    return Page(await _selected(request, entries, matches), revision)
 
 
-async def past(registry: Registry, call: Call, changes: int) -> Entry:
+async def past(registry: Registry, request: Request, changes: int) -> Entry:
     """Return the object as it was `changes` changes ago. Raises StatusError 404."""
     store = registry.store
-    found = await store.page(call.key, revision=store.before(call.key, changes))
+    found = await store.page(request.key, revision=store.before(request.key, changes))
     if not found.entries:
-        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+        raise status.not_found(request.resource.group, request.resource.plural, request.name)
     return found.entries[0]
 
 
 async def _page(
-    registry: Registry, call: Call, options: ListOptions, matches: Matcher | None
+    registry: Registry, request: Request, options: ListOptions, matches: Matcher | None
 ) -> Page:
     """Return at most `limit` matching entries at one revision, after the token's key.
 
     Reads no more slices than it needs for them.
     """
-    store, prefix = registry.store, call.resource.key(call.namespace, "")
+    store, prefix = registry.store, request.resource.key(request.namespace, "")
     after, revision = await _start_of(options, store)
     shown: list[Entry] = []
     limit, work = options.limit, 0
     found = None
     if matches is not None and revision == store.revision:
-        found = registry.selections.candidates(call, options.labels, options.fields)
+        found = registry.selections.candidates(request, options.labels, options.fields)
     while True:
         size = SLICE if limit <= 0 or matches is not None else limit
         if found is not None:
@@ -142,12 +144,12 @@ async def _page(
         else:
             read = await _read(store, prefix, options, PageStart(after, revision, size))
         left, stored = read.remaining, read.entries
-        if call.resource.is_view:
+        if request.resource.is_view:
             stored = _selected_stored(stored, matches)
             if limit > 0:  # do not convert entries beyond the page
                 left += max(0, len(stored) - (limit - len(shown)))
                 stored = stored[: limit - len(shown)]
-        entries = await registry.shown(call, stored)
+        entries = await registry.shown(request, stored)
         if matches is None and not shown and len(entries) == limit:  # use the list without a copy
             return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
@@ -155,7 +157,7 @@ async def _page(
             if work > SLICE:
                 await asyncio.sleep(0)
                 work = 0
-            if matches is None or call.resource.is_view or matches(call.view(entry)):
+            if matches is None or request.resource.is_view or matches(request.view(entry)):
                 shown.append(entry)
                 if limit > 0 and len(shown) == limit:
                     left += len(entries) - seen
@@ -229,7 +231,7 @@ def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Seque
 
 
 async def _selected(
-    call: Call, entries: Sequence[Entry], matches: Matcher | None
+    request: Request, entries: Sequence[Entry], matches: Matcher | None
 ) -> Sequence[Entry]:
     """Return the matching entries. The event loop serves other requests between slices."""
     if matches is None:
@@ -241,16 +243,18 @@ async def _selected(
         if work > SLICE:
             await asyncio.sleep(0)
             work = 0
-        if matches(call.view(entry)):
+        if matches(request.view(entry)):
             found.append(entry)
     return found
 
 
-def selected(call: Call, entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
+def selected(
+    request: Request, entries: Sequence[Entry], matches: Matcher | None
+) -> Sequence[Entry]:
     """Return the matching entries."""
     if matches is None:
         return entries
-    return [entry for entry in entries if matches(call.view(entry))]
+    return [entry for entry in entries if matches(request.view(entry))]
 
 
 def _version(text: str) -> int:
@@ -268,16 +272,16 @@ def check_known(revision: int, newest: int) -> None:
         raise too_large(revision, newest)
 
 
-async def exactly(registry: Registry, call: Call, version: str) -> Entry:
+async def exactly(registry: Registry, request: Request, version: str) -> Entry:
     """Return one object as it was at a version. Raises StatusError 400, 404, 410, 504.
 
     The reference offers this only for lists. The result equals that of its list of one name.
     """
     await settle(registry.store, version, _version)
     options = ListOptions(resource_version=version, match="Exact")
-    page = await _read(registry.store, call.key, options, PageStart("", _version(version), 1))
+    page = await _read(registry.store, request.key, options, PageStart("", _version(version), 1))
     if not page.entries:
-        raise status.not_found(call.resource.group, call.resource.plural, call.name)
+        raise status.not_found(request.resource.group, request.resource.plural, request.name)
     return page.entries[0]
 
 

@@ -7,7 +7,7 @@ each kind are checked only after mutating admission, as in handlers/patch.go.
 
 import json
 
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.write import Write
 from inkube.schemas.objects import Object
 
 _AFTER_ADMISSION = "after mutating admission happens"
@@ -18,9 +18,10 @@ _WARNING = (
 )
 
 
-def deduplicate(call: Call, meta: Object, *, is_admitted: bool = False) -> None:
-    """Remove repeated references from the metadata and add a warning. `is_admitted` means that
+def deduplicate(write: Write, obj: Object, *, is_admitted: bool = False) -> None:
+    """Remove repeated references from an object and add a warning. `is_admitted` means that
     mutating admission has run."""
+    meta = obj.get("metadata") or {}
     references = meta.get("ownerReferences")
     if not isinstance(references, list) or len(references) < 2:
         return
@@ -35,4 +36,4 @@ def deduplicate(call: Call, meta: Object, *, is_admitted: bool = False) -> None:
     if repeated:
         meta["ownerReferences"] = list(kept.values())
         when = f" {_AFTER_ADMISSION}" if is_admitted else ""
-        call.warn(_WARNING.format(when=when, uids=", ".join(repeated)))
+        write.warn(_WARNING.format(when=when, uids=", ".join(repeated)))

@@ -2,20 +2,20 @@
 
 This module calls the kind's own preparation and every validation. Follows
 apiserver/pkg/registry/rest/create.go (BeforeCreate) and update.go (BeforeUpdate);
-`create`, `update` and `registry` call it.
+`create` and `update` call it.
 """
 
 from typing import Any
 
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.requests import WriteRequest
-from inkube.apiserver.registry.systemfields import SystemFields
+from inkube.apiserver.registry import failures
+from inkube.apiserver.registry.requests import Request
+from inkube.apiserver.registry.write import Write
 from inkube.schemas import empties, fielderrors, status
 from inkube.schemas.definitions import Definition
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import strconv
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
-from inkube.storage import Entry
 
 NOT_AT_FIRST = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
 """Members of metadata that a new object does not keep."""
@@ -29,62 +29,54 @@ def metadata(obj: Object) -> Object:
     return meta
 
 
-def give_name(call: Call, obj: Object, system_fields: SystemFields) -> None:
+def give_name(write: Write) -> None:
     """Give an object without a name the name that its kind computes or generates.
 
     Runs before admission, so plugins see the name.
     """
+    obj, strategy = write.new, write.request.resource.strategy
     meta = obj["metadata"]
     if not meta.get("name"):
-        computed = call.resource.strategy.compute_name(obj)
+        computed = strategy.compute_name(obj)
         if computed and not meta.get("generateName"):
             meta["name"] = computed
     if not meta.get("name"):
-        prefix = meta.get("generateName") or call.resource.strategy.name_prefix(obj)
+        prefix = meta.get("generateName") or strategy.name_prefix(obj)
         if prefix and isinstance(prefix, str):
-            meta["name"] = system_fields.generate_name(prefix)
-            call.generated_prefix = prefix
-    call.name = meta.get("name") or ""
+            meta["name"] = write.engine.system_fields.generate_name(prefix)
+            write.generated_prefix = prefix
+    write.give_name(meta.get("name") or "")
 
 
-def before_create(write: WriteRequest, system_fields: SystemFields) -> None:
+def before_create(write: Write) -> None:
     """Set the system fields of a new object, prepare and validate it. Raises StatusError 422."""
-    call, obj, time = write.call, write.object, system_fields.timestamp()
-    assert obj is not None, "a create has an object"
-    resource, meta = call.resource, obj["metadata"]
+    request, obj, system_fields = write.request, write.new, write.engine.system_fields
+    resource, meta, time = request.resource, obj["metadata"], system_fields.timestamp()
     strategy = resource.strategy
     for member in NOT_AT_FIRST & meta.keys():
         del meta[member]
-    _set_namespace(call, meta)
+    _set_namespace(request, meta)
     meta["uid"] = system_fields.uid()
     meta["creationTimestamp"] = time
-    call.name = meta.get("name") or ""
-    if resource.definition.named_by_uid and not call.name:
-        meta["name"] = call.name = system_fields.uid()
-    context = Context(call.served, time, "", call.user, call.warn, write.reservation)
-    restored = empties.show(obj, call.empties)
+    if resource.definition.named_by_uid and not meta.get("name"):
+        meta["name"] = system_fields.uid()
+    write.give_name(meta.get("name") or "")
+    context = _context(write, "", time)
+    restored = empties.show(obj, write.empties)
     strategy.prepare_for_create(context, obj)
     errors = strategy.validate(context, obj)
     warnings = [] if errors else strategy.warnings_on_create(context, obj)
-    empties.hide(restored)
-    if errors:
-        kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
-        raise status.invalid(_error_group(resource.definition), kind, call.name, errors)
-    for warning in resource.wording.warnings(warnings):
-        call.warn(warning)
-    strategy.canonicalize(obj)
+    _finish(write, restored, errors, warnings)
 
 
-def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
+def before_update(write: Write) -> None:
     """Copy the system fields from the old object, then prepare and validate the new one.
 
     Raises StatusError 409 if the object names another version than the stored one, and 422.
     """
-    call, obj, old, entry = write.call, write.object, write.old, write.entry
-    assert obj is not None, "an update has an object"
-    assert old is not None, "and an old one"
-    assert entry is not None, "and an old one"
-    _check_version(call, obj, entry)
+    request, obj, old = write.request, write.new, write.old
+    assert old is not None, "an update has an old object"
+    _check_version(write)
     meta, before = obj["metadata"], old["metadata"]
     meta["creationTimestamp"] = before["creationTimestamp"]
     if "deletionTimestamp" in before:
@@ -99,41 +91,46 @@ def before_update(write: WriteRequest, system_fields: SystemFields) -> None:
         meta["generation"] = before["generation"]
     else:
         meta.pop("generation", None)
-    _set_namespace(call, meta)
-    resource, strategy = call.resource, call.resource.strategy
-    context = Context(
-        call.served,
-        system_fields.timestamp(),
-        call.subresource,
-        call.user,
-        call.warn,
-        write.reservation,
-    )
-    restored = empties.show(obj, call.empties)
+    _set_namespace(request, meta)
+    strategy = request.resource.strategy
+    context = _context(write, request.subresource, write.engine.system_fields.timestamp())
+    restored = empties.show(obj, write.empties)
     strategy.prepare_for_update(context, obj, old)
     errors = strategy.validate_update(context, obj, old)
     warnings = [] if errors else strategy.warnings_on_update(context, obj, old)
+    _finish(write, restored, errors, warnings)
+
+
+def _context(write: Write, subresource: str, time: str) -> Context:
+    request = write.request
+    return Context(request.served, time, subresource, request.user, write.warn, write.reservation)
+
+
+def _finish(
+    write: Write, restored: empties.Restored, errors: list[FieldError], warnings: list[str]
+) -> None:
+    """Hide the empty members again, and refuse the object or bring it into its stored form. Raises
+    StatusError 422."""
+    obj, resource = write.new, write.request.resource
     empties.hide(restored)
     if errors:
         name = obj["metadata"].get("name") or ""  # a webhook may have changed it
-        kind = obj.get("kind") or resource.kind
+        kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
         raise status.invalid(_error_group(resource.definition), kind, name, errors)
     for warning in resource.wording.warnings(warnings):
-        call.warn(warning)
-    strategy.canonicalize(obj)
+        write.warn(warning)
+    resource.strategy.canonicalize(obj)
 
 
-def begin_new(write: WriteRequest) -> None:
+def begin_new(write: Write) -> None:
     """Give an object that an update creates the form that a create accepts. Raises StatusError 409
     if it names a uid."""
-    call, obj = write.call, write.object
-    assert obj is not None, "an update has made it"
-    meta = metadata(obj)
+    request, meta = write.request, metadata(write.new)
     if meta.get("uid"):
-        raise wrong_uid(call, meta["uid"], "")
-    write.store.strip(obj)
-    if call.resource.namespaced:
-        meta["namespace"] = call.namespace
+        raise wrong_uid(request, meta["uid"], "")
+    write.store.strip(write.new)
+    if request.resource.namespaced:
+        meta["namespace"] = request.namespace
 
 
 def _error_group(definition: Definition) -> str:
@@ -141,35 +138,35 @@ def _error_group(definition: Definition) -> str:
     return definition.group if own is None else own
 
 
-def _set_namespace(call: Call, meta: Object) -> None:
-    if call.resource.namespaced:
-        meta["namespace"] = call.namespace
+def _set_namespace(request: Request, meta: Object) -> None:
+    if request.resource.namespaced:
+        meta["namespace"] = request.namespace
     else:
         meta.pop("namespace", None)
 
 
-def _check_version(call: Call, obj: Object, entry: Entry) -> None:
+def _check_version(write: Write) -> None:
     """Check resourceVersion and uid against the stored object. A kind can allow updates without a
     version. Raises StatusError."""
-    resource = call.resource
-    meta = metadata(obj)
+    request, entry, meta = write.request, write.stored, metadata(write.new)
+    resource = request.resource
     version = _parse_version(meta.get("resourceVersion"))
     uid = meta.get("uid")
     current = entry.value["metadata"]["uid"]
     if version == 0:
-        if not _unconditional(call):
+        if not _unconditional(request):
             versionless = resource.definition.versionless
             if versionless is not None:
-                raise versionless(call.name)
+                raise versionless(request.name)
             error = fielderrors.invalid(
                 "metadata.resourceVersion", 0, "must be specified for an update"
             )
-            raise status.invalid(resource.group, resource.plural, call.name, [error])
+            raise status.invalid(resource.group, resource.plural, request.name, [error])
         meta["resourceVersion"] = str(entry.revision)
     elif version != entry.revision:
-        raise stale(call)
-    if uid and uid != current and (call.verb == "update" or call.subresource == "scale"):
-        raise wrong_uid(call, uid, current)
+        raise failures.stale(request)
+    if uid and uid != current and (request.verb == "update" or request.subresource == "scale"):
+        raise wrong_uid(request, uid, current)
 
 
 def _parse_version(text: Any) -> int:
@@ -183,30 +180,17 @@ def _parse_version(text: Any) -> int:
         raise status.unknown(str(error)) from error
 
 
-def _unconditional(call: Call) -> bool:
-    definition = call.resource.definition
-    relaxed = definition.relaxed_subresources or not call.subresource
+def _unconditional(request: Request) -> bool:
+    definition = request.resource.definition
+    relaxed = definition.relaxed_subresources or not request.subresource
     allowed = definition.unconditional_update and relaxed
-    return allowed or call.subresource == "scale"
+    return allowed or request.subresource == "scale"
 
 
-def stale(call: Call) -> status.StatusError:
-    """Return the error for a write based on an older state: the kind's own error
-    (`Definition.stale`) or 409."""
-    resource = call.resource
-    if resource.definition.stale is not None:
-        return resource.definition.stale(call.name)
-    return status.conflict(resource.group, resource.plural, call.name)
-
-
-def wrong_uid(call: Call, uid: str, current: str) -> status.StatusError:
+def wrong_uid(request: Request, uid: str, current: str) -> status.StatusError:
     """Return the error for an object whose uid differs from the stored uid. `current` is "" if no
     object is stored."""
-    resource = call.resource
-    return status.wrong_uid(resource.group, resource.plural, call.name, call.key, uid, current)
-
-
-def uid_without_object(call: Call, uid: str) -> status.StatusError:
-    """Return the error 409 for an apply that names a uid although no object is stored."""
-    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-    return status.conflict(call.resource.group, call.resource.plural, call.name, why)
+    resource = request.resource
+    return status.wrong_uid(
+        resource.group, resource.plural, request.name, request.key, uid, current
+    )

@@ -3,7 +3,7 @@
 Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import status
 from inkube.schemas.definitions import Scale
@@ -16,16 +16,16 @@ SCALE = GVK("autoscaling", "v1", "Scale")
 
 
 def to_scale(
-    call: Call, obj: Object, *, lenient: bool = False, with_ownership: bool = False
+    request: Request, obj: Object, *, lenient: bool = False, with_ownership: bool = False
 ) -> Object:
     """Return the Scale of an object. Raises StatusError 500 if a custom resource does not have
     replicas, unless `lenient`.
 
     `with_ownership` adds the entries of managedFields that concern the replicas.
     """
-    paths = paths_of(call)
+    paths = paths_of(request)
     replicas = read_path(obj, paths.spec_replicas)
-    if replicas is None and call.resource.wording.scale_needs_replicas and not lenient:
+    if replicas is None and request.resource.wording.scale_needs_replicas and not lenient:
         why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
         error = status.internal(f"Internal error occurred: {why}")
         error.details = {"causes": [{"message": why}]}
@@ -39,19 +39,21 @@ def to_scale(
         "spec": {"replicas": replicas} if replicas else {},
         "status": {"replicas": read_path(obj, paths.status_replicas) or 0},
     }
-    selector = call.resource.wording.scale_selector(call.served.gvr, obj, paths)
+    selector = request.resource.wording.scale_selector(request.served.gvr, obj, paths)
     if selector:
         scale["status"]["selector"] = selector
     if with_ownership:
-        entries = scalefields.of_scale(meta.get("managedFields"), paths_of_versions(call.resource))
+        entries = scalefields.of_scale(
+            meta.get("managedFields"), paths_of_versions(request.resource)
+        )
         if entries:
             scale["metadata"]["managedFields"] = entries
     return scale
 
 
-def paths_of(call: Call) -> Scale:
-    """Return the paths of the replicas in the version of the call; only for kinds with a scale."""
-    paths = call.served.version.scale
+def paths_of(request: Request) -> Scale:
+    """Return the paths of the replicas in the request's version; only for kinds with a scale."""
+    paths = request.served.version.scale
     assert paths is not None, "checked by the handler"
     return paths
 
@@ -65,9 +67,9 @@ def paths_of_versions(resource: Resource) -> dict[str, str]:
     }
 
 
-def set_replicas(call: Call, obj: Object, replicas: int) -> bool:
+def set_replicas(request: Request, obj: Object, replicas: int) -> bool:
     """Set the object's replicas. Returns whether they changed."""
-    *parents, leaf = paths_of(call).spec_replicas.lstrip(".").split(".")
+    *parents, leaf = paths_of(request).spec_replicas.lstrip(".").split(".")
     target = obj
     for part in parents:
         target = target.setdefault(part, {})

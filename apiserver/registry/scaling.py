@@ -5,16 +5,12 @@ resourceVersion and uid, and its ownership back to the object. Follows
 apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
-from collections.abc import Callable
-from typing import Any
-
-import orjson
-
-from inkube.apiserver.registry import changes, ownership, scales
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry import intake, ownership, scales
+from inkube.apiserver.registry.changes import Update
+from inkube.apiserver.registry.patches import KINDS, MergePatch, Patch
+from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.scales import SCALE
-from inkube.apiserver.registry.systemfields import SystemFields
-from inkube.apiserver.registry.update import Update
+from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.golang import gotext
@@ -35,81 +31,104 @@ def _typed() -> TypedSchema:
     return TypedSchema(table.schema(SCALE), custom=False)
 
 
-def put(call: Call, scale: Object, system_fields: SystemFields) -> Update:
-    """Return the update that replaces the Scale. Raises StatusError 400 if it is not a Scale."""
-    try:
-        found = builtin_decoding.decode(scale, SCALE)
-    except builtin_decoding.DecodeError as error:
-        # for custom resources, the reference's error does not name the type
-        if call.resource.wording.scale_needs_replicas:
-            raise status.bad_request(UNREGISTERED) from error
-        raise builtin_decoding.refusal(SCALE, error) from error
-    _tell_unknown(call, found.unknown)
-    return _change(call, lambda old: decoded(scale), system_fields)
+class Scale(Update):
+    """Base of the changes of a Scale. They record the owners of the replicas themselves, and start
+    again whatever version they name, because the Scale is made again."""
+
+    __slots__ = ()
+
+    def __init__(self, size: int = 0) -> None:
+        super().__init__(size, names_version=False, reads_version=True)
+
+    def made(self, write: Write) -> Object:
+        """Return the object with the Scale's replicas, resourceVersion, uid and owners."""
+        assert write.old is not None, "a scale never creates"
+        owned = scales.to_scale(write.request, write.old, lenient=True, with_ownership=True)
+        scale = self.scaled(write, owned)
+        write.owners = "recorded"
+        return _carried_back(write, scale)
+
+    def scaled(self, write: Write, owned: Object) -> Object:
+        """Return the changed Scale, with its owners. `owned` is the Scale before the change."""
+        scale = self.changed(write)
+        _check(write, scale)
+        scale.setdefault("metadata", {}).pop("managedFields", None)
+        writer = ownership.writer(write, api_version=SCALE.api_version)
+        managedfields.track_update(owned, scale, typed=_typed(), writer=writer)
+        return scale
+
+    def changed(self, write: Write) -> Object:
+        """Return the changed Scale."""
+        raise NotImplementedError
 
 
-def patch(call: Call, kind: str, document: Any, system_fields: SystemFields) -> Update:
-    """Return the update for a `json`, `merge`, `strategic` or `apply` patch of the Scale."""
+class PutScale(Scale):
+    """Replaces the Scale. Raises StatusError 400 if the body is not a Scale."""
+
+    __slots__ = ("_scale",)
+
+    def __init__(self, request: Request, scale: Object, size: int = 0) -> None:
+        super().__init__(size)
+        self._scale = scale
+        try:
+            found = builtin_decoding.decode(scale, SCALE)
+        except builtin_decoding.DecodeError as error:
+            # for custom resources, the reference's error does not name the type
+            if request.resource.wording.scale_needs_replicas:
+                raise status.bad_request(UNREGISTERED) from error
+            raise builtin_decoding.refusal(SCALE, error) from error
+        intake.report_unknown(request, SCALE, found.unknown)
+
+    def changed(self, write: Write) -> Object:
+        return decoded(self._scale)
+
+
+class PatchScale(Scale):
+    """Applies a JSON, merge or strategic merge patch to the Scale."""
+
+    __slots__ = ("_patch",)
+
+    def __init__(self, patch: MergePatch, size: int = 0) -> None:
+        super().__init__(size)
+        self._patch = patch
+
+    def changed(self, write: Write) -> Object:
+        request = write.request
+        old = scales.to_scale(request, write.copy_of_old(), with_ownership=True)
+        new, _ = self._patch.applied(request, old)
+        try:
+            found = builtin_decoding.decode(new, SCALE)
+        except builtin_decoding.DecodeError as error:
+            raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
+        if request.options.validation == "Strict" and found.unknown:
+            text = bodies.strict_text(found.unknown)
+            raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
+        intake.report_unknown(request, SCALE, found.unknown)
+        return found.object
+
+
+class ApplyScale(Scale):
+    """Server-side apply of a Scale."""
+
+    __slots__ = ("_body",)
+
+    def __init__(self, body: Object, size: int = 0) -> None:
+        super().__init__(size)
+        self._body = body
+
+    def scaled(self, write: Write, owned: Object) -> Object:
+        writer = ownership.writer(write, api_version=SCALE.api_version)
+        force = write.request.options.force
+        scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
+        _check(write, scale)
+        return scale
+
+
+def of(kind: str, patch: Patch) -> Scale:
+    """Return the change of a `json`, `merge`, `strategic` or `apply` patch of a Scale."""
     if kind == "apply":
-        # an apply records ownership together with the fields
-        return _change(call, lambda old: _applied(call, old, document, system_fields), None)
-    return _change(call, lambda old: _patched(call, kind, old, document), system_fields)
-
-
-def _change(
-    call: Call, make: Callable[[Object], Object], system_fields: SystemFields | None
-) -> Update:
-    """Return an update that copies the replicas of the Scale that `make` returns for the object.
-
-    With `system_fields`, the update also records the owners of changed fields.
-    """
-
-    def transform(old: Object | None) -> Object:
-        assert old is not None, "a scale never creates"
-        scale = make(old)
-        _check(call, scale)
-        if system_fields is not None:
-            _track(call, old, scale, system_fields)
-        return _carried_back(call, old, scale)
-
-    return Update(transform, retry=True, tracks=False)
-
-
-def _track(call: Call, old: Object, scale: Object, system_fields: SystemFields) -> None:
-    writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
-    before = scales.to_scale(call, old, lenient=True, with_ownership=True)
-    scale.setdefault("metadata", {}).pop("managedFields", None)
-    managedfields.track_update(before, scale, typed=_typed(), writer=writer)
-
-
-def _applied(call: Call, old: Object, body: Object, system_fields: SystemFields) -> Object:
-    writer = ownership.writer(call, system_fields.timestamp(), api_version=SCALE.api_version)
-    before = scales.to_scale(call, old, lenient=True, with_ownership=True)
-    force = call.options.force
-    return apply_rules.apply(before, body, typed=_typed(), writer=writer, force=force)
-
-
-def _patched(call: Call, kind: str, old: Object, document: Any) -> Object:
-    new, _ = changes.patched(call, kind, scales.to_scale(call, old, with_ownership=True), document)
-    try:
-        found = builtin_decoding.decode(new, SCALE)
-    except builtin_decoding.DecodeError as error:
-        raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
-    if call.options.validation == "Strict" and found.unknown:
-        text = bodies.strict_text(found.unknown)
-        raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
-    _tell_unknown(call, found.unknown)
-    return found.object
-
-
-def _tell_unknown(call: Call, unknown: list[str]) -> None:
-    """Warn about unknown fields, or refuse them under Strict. Raises StatusError 400."""
-    if call.options.validation == "Ignore":
-        return
-    if call.options.validation == "Strict" and unknown:
-        raise builtin_decoding.refusal(SCALE, bodies.strict_text(unknown))
-    for text in unknown:
-        call.warn(text)
+        return ApplyScale(patch.value, patch.size)
+    return PatchScale(KINDS[kind](patch), patch.size)
 
 
 def decoded(scale: Object) -> Object:
@@ -120,18 +139,19 @@ def decoded(scale: Object) -> Object:
         raise builtin_decoding.refusal(SCALE, error) from error
 
 
-def _check(call: Call, scale: Object) -> None:
+def _check(write: Write, scale: Object) -> None:
     """Refuse negative replicas. Raises StatusError 422."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
-    raise call.resource.wording.negative_replicas(call.served, call.name, replicas)
+    request = write.request
+    raise request.resource.wording.negative_replicas(request.served, request.name, replicas)
 
 
-def _carried_back(call: Call, old: Object, scale: Object) -> Object:
+def _carried_back(write: Write, scale: Object) -> Object:
     """Return a copy of the object with the Scale's replicas, resourceVersion, uid and owners."""
-    obj: Object = orjson.loads(orjson.dumps(old))
-    scales.set_replicas(call, obj, (scale.get("spec") or {}).get("replicas", 0))
+    request, obj = write.request, write.copy_of_old()
+    scales.set_replicas(request, obj, (scale.get("spec") or {}).get("replicas", 0))
     meta = scale.get("metadata") or {}
     for member in ("resourceVersion", "uid"):
         if meta.get(member):
@@ -139,9 +159,9 @@ def _carried_back(call: Call, old: Object, scale: Object) -> Object:
     if not meta.get("resourceVersion"):
         obj["metadata"].pop("resourceVersion", None)
     obj["metadata"]["managedFields"] = scalefields.of_parent(
-        old["metadata"].get("managedFields"),
+        obj["metadata"].get("managedFields"),
         meta.get("managedFields"),
-        paths=scales.paths_of_versions(call.resource),
-        version=call.served.api_version,
+        paths=scales.paths_of_versions(request.resource),
+        version=request.served.api_version,
     )
     return obj

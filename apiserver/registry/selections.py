@@ -11,7 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from inkube.apiserver.registry.calls import Call
+from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.resources import Resource
 from inkube.schemas import selectors
 from inkube.schemas.objects import Object
@@ -47,29 +47,29 @@ class Selections:
             index.close()
         self._indexes.clear()
 
-    def candidates(self, call: Call, labels: str, fields: str) -> list[Entry] | None:
+    def candidates(self, request: Request, labels: str, fields: str) -> list[Entry] | None:
         """Return entries that include all matching ones, in the order of keys, or None without an
         index.
 
         The caller must still test every condition.
         """
-        prefix = call.resource.key("", "")
-        if call.resource.converter is not None or self._store.count(prefix) < MANY:
+        prefix = request.resource.key("", "")
+        if request.resource.converter is not None or self._store.count(prefix) < MANY:
             return None
         for name, value, wanted in _terms(labels, fields)[:MOST]:
-            place = (call.resource, call.served, name)
+            place = (request.resource, request.served, name)
             index = self._indexes.pop(place, None)
             if index is not None and index.is_closed:
                 index = None
             if index is None and self._is_often(place):
-                index = _Index(self._store, prefix, self._reader(call, value))
+                index = _Index(self._store, prefix, self._reader(request, value))
             if index is None:
                 continue
             self._indexes[place] = index  # move it to the end of the order
             while len(self._indexes) > MOST:
                 self._indexes.pop(next(iter(self._indexes))).close()
             if index.complete:
-                within = call.resource.key(call.namespace, "")
+                within = request.resource.key(request.namespace, "")
                 return [entry for entry in index.entries(wanted) if entry.key.startswith(within)]
         return None
 
@@ -83,8 +83,8 @@ class Selections:
         return False
 
     @staticmethod
-    def _reader(call: Call, value: Value) -> Callable[[Entry], str | None]:
-        resource, served = call.resource, call.served
+    def _reader(request: Request, value: Value) -> Callable[[Entry], str | None]:
+        resource, served = request.resource, request.served
         return lambda entry: value(resource.view(entry, served))
 
 

@@ -9,60 +9,14 @@ objects. The write then runs to its end, even if the client disconnects.
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from inkube.schemas.objects import Object
-from inkube.storage import Entry, Store, writes
-from inkube.storage import errors as storage_errors
+from inkube.storage import writes
 
 T = TypeVar("T")
 
-
-@dataclass(slots=True)
-class Pending:
-    """One write on its way to the commit."""
-
-    operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
-    key: str
-    namespace: str
-    name: str
-    entry: Entry | None
-    """The stored object; None for a create."""
-    obj: Object | None
-    """The object for the response, which is also stored unless `record` is set; None if the object
-    is removed without a last state."""
-    record: Object | None = None
-    """For a view: the object behind the view, as it will be stored."""
-    goes: bool = False
-    """Whether the object is removed with this commit."""
-    subresource: str = ""
-    user: str = ""
-    """The name of the user."""
-    dry_run: bool = False
-    warn: Callable[[str], None] = lambda text: None
-    """Adds a Warning header to the response."""
-    beside: list[writes.Write] = field(default_factory=list)
-    """Writes of other objects in the same commit; the transactor adds them."""
-
-    async def confirm(self, store: Store) -> None:
-        """Check, with locks held, that the object has not changed since the write began.
-
-        Raises Conflict, NotFound or AlreadyExists of storage. They end the write as they do at a
-        commit.
-        """
-        await store.current()
-        key, found = self.key, store.get(self.key)
-        if self.entry is None:
-            if found is not None:
-                raise storage_errors.AlreadyExists(key, found)
-        elif found is None:
-            raise storage_errors.NotFound(key)
-        elif found.revision != self.entry.revision:
-            raise storage_errors.Conflict(key, self.entry.revision, found)
-
-
-Transactor = Callable[[Pending], AbstractAsyncContextManager[None]]
+Transactor = Callable[[Any, list[writes.Write]], AbstractAsyncContextManager[None]]
+"""Is called with the `write.Write`, and a list to which it adds writes for the same commit."""
 
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:

@@ -84,6 +84,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         store,
         Chain(chain),
         system_fields,
+        engine=options.engine,
         pipelined=options.pipelined_writes,
         patch_cache=options.patch_cache,
     )

@@ -75,7 +75,7 @@ async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
 
 def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
     stack.callback(core.registry.selections.close)
-    stack.callback(core.registry.worker.close)
+    stack.callback(core.registry.engine.close)
     stack.callback(core.faults.close)
     stack.callback(core.resources.close)
     stack.push_async_exit(core.exit_stack)
@@ -87,7 +87,7 @@ def _defer_kinds(server_parts: Parts) -> None:
     core, options = server_parts.core, server_parts.core.options
     groups = options.module_groups
 
-    prepare = partial(core.registry.worker.run, HEAVY, getattr, root.declared, "install")
+    prepare = partial(core.registry.engine.run, HEAVY, getattr, root.declared, "install")
 
     needs_environment = any(each.needs_environment for each in server_parts.start_modules)
     if groups or options.kinds or needs_environment:

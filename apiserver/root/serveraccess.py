@@ -6,7 +6,7 @@ from functools import partial
 
 from inkube.apiserver import auth, subresources
 from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
-from inkube.apiserver.registry import Call, Registry, Resource, Resources, SystemFields
+from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields, intake
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
@@ -45,17 +45,17 @@ async def _bind(
     resource = resources.get("", "pods")
     assert resource is not None, "pods are built in"
     meta = pod["metadata"]
-    call = Call(
+    request = intake.request(
         "create",
         resource,
         resource.storage,
-        meta["namespace"],
-        meta["name"],
-        "binding",
-        user=CONTROLLER,
+        CONTROLLER,
+        namespace=meta["namespace"],
+        name=meta["name"],
+        subresource="binding",
     )
     names = {member: meta[member] for member in ("namespace", "name", "uid")}
-    await binder().bind(call, {"metadata": names, "target": {"kind": "Node", "name": node}})
+    await binder().bind(request, {"metadata": names, "target": {"kind": "Node", "name": node}})
 
 
 def _authority(serving_certificate: "auth.tls.Certificate | None") -> str:

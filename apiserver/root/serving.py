@@ -112,7 +112,7 @@ def _application(
             handlers,
             parts.streams.serve,
             Lazy(lambda: _subresources(parts, handlers, streaming)),
-            core.registry.worker,
+            core.registry.engine,
         ),
         access=core.security.access,
         flows=Flows(core.base.store),
@@ -197,7 +197,7 @@ def _paths(
             Lazy(
                 lambda: discovery.OpenAPI(
                     core.resources,
-                    core.registry.worker,
+                    core.registry.engine,
                     core.options.release.minor,
                     {control.PATH: control.openapi},
                 )

@@ -5,18 +5,18 @@ Follows pkg/registry/core/pod/storage (BindingREST.Create, setPodNodeAndMetadata
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 
 from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.registry import MAX_RETRIES, Attributes, Call, Registry, Resource, intake
+from inkube.apiserver.registry import Registry, Request, Resource, changes, intake
 from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podstatus
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
-from inkube.storage import errors as storage_errors
+from inkube.storage import Entry
 
 KIND = GVK("", "v1", "Binding")
 
@@ -30,40 +30,29 @@ class Binder:
         """The members of a binding's metadata that are copied to the pod, since 1.35 including
         labels (PodTopologyLabels)."""
 
-    async def bind(self, call: Call, binding: Object) -> None:
-        """Bind the pod of the call. Raises StatusError 404 or 409, and 500 for an invalid
+    async def bind(self, request: Request, binding: Object) -> None:
+        """Bind the pod of the request. Raises StatusError 404 or 409, and 500 for an invalid
         target."""
-        attributes = Attributes("CREATE", call, binding, None, call.options)
-        await self._registry.chain.mutate(attributes)
-        await self._registry.chain.validate(attributes)
-        node = _node(binding)
-        registry, store = self._registry, self._registry.store_of(call.options)
-        for _ in range(MAX_RETRIES):
-            entry = registry.get(call)
-            pod = call.copy(entry)
-            self._assign(call, pod, binding, node)
-            pod["metadata"].pop("resourceVersion", None)
-            try:
-                await store.update(entry.key, pod, entry.revision)
-            except (storage_errors.Conflict, storage_errors.NotFound):
-                continue
-            return
-        raise status.conflict("", "pods/binding", call.name)
+        await self._registry.admit(request, binding)
+        assign = partial(self._assigned, request, binding, _node(binding))
+        await self._registry.write(request, changes.Amend(assign))
 
-    def _assign(self, call: Call, pod: Object, binding: Object, node: str) -> None:
+    def _assigned(self, request: Request, binding: Object, node: str, entry: Entry) -> Object:
+        """Return the pod with its node. Raises StatusError 409."""
+        pod = request.copy(entry)
         meta, spec = pod["metadata"], pod["spec"]
         wanted = binding["metadata"].get("uid")
         if wanted and wanted != meta["uid"]:
-            raise status.wrong_uid("", "pods", call.name, call.key, wanted, meta["uid"])
+            raise status.wrong_uid("", "pods", request.name, request.key, wanted, meta["uid"])
         why = ""
         if "deletionTimestamp" in meta:
-            why = f"pod {call.name} is being deleted, cannot be assigned to a host"
+            why = f"pod {request.name} is being deleted, cannot be assigned to a host"
         elif spec.get("nodeName"):
-            why = f'pod {call.name} is already assigned to node "{spec["nodeName"]}"'
+            why = f'pod {request.name} is already assigned to node "{spec["nodeName"]}"'
         elif spec.get("schedulingGates"):
-            why = f"pod {call.name} has non-empty .spec.schedulingGates"
+            why = f"pod {request.name} has non-empty .spec.schedulingGates"
         if why:
-            raise status.conflict("", "pods/binding", call.name, why)
+            raise status.conflict("", "pods/binding", request.name, why)
         spec["nodeName"] = node
         for member in self._metadata_members:
             if binding["metadata"].get(member):
@@ -79,6 +68,7 @@ class Binder:
                 "lastTransitionTime": self._registry.system_fields.timestamp(),
             },
         )
+        return pod
 
 
 def _node(binding: Object) -> str:
@@ -107,22 +97,20 @@ class BindingHandler:
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 405 for verbs other than create."""
-        posted.check_verb(exchange.call)
-        binding = await posted.read(exchange, KIND)
-        call = exchange.call
+        posted.check_verb(exchange.request)
+        request, binding = await posted.read(exchange, KIND)
         meta = binding.setdefault("metadata", {})
-        if call.resource.plural != "pods":
+        if request.resource.plural != "pods":
             pods = self._pods()
-            version = pods.versions[call.served.name]
-            call = replace(
-                call,
+            version = pods.versions[request.served.name]
+            request = request._replace(
                 resource=pods,
                 served=version,
                 name=meta.get("name", ""),
                 subresource="binding",
             )
-        elif meta.get("name", "") != call.name:
+        elif meta.get("name", "") != request.name:
             raise status.bad_request("name in URL does not match name in Binding object")
-        intake.check_namespace(call, binding)
-        await self._binder.bind(call, binding)
+        intake.check_namespace(request, binding)
+        await self._binder.bind(request, binding)
         return posted.success(exchange)

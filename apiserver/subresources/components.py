@@ -36,28 +36,28 @@ class ComponentStatuses:
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Return a ComponentStatus, or all of them. Raises StatusError 405 and 500."""
-        call, form = exchange.call, exchange.form
-        posted.check_verb(call, "get", "list")
+        request, form = exchange.request, exchange.form
+        posted.check_verb(request, "get", "list")
         found = [_component(name, runs) for name, runs in self._health().items()]
         metadata: Object | None = {}
-        if call.name:
-            found = [one for one in found if one["metadata"]["name"] == call.name]
+        if request.name:
+            found = [one for one in found if one["metadata"]["name"] == request.name]
             if not found:
-                raise status.unknown(f"Component not found: {call.name}")
+                raise status.unknown(f"Component not found: {request.name}")
             metadata = None
         else:
             found = list(matching(exchange, found))
         value: Object
         if form.kind:
             now, metadata = self._system_fields.now(), metadata or {"resourceVersion": ""}
-            value = tables.transform(call, found, form, now, metadata=metadata)
-        elif call.name:
+            value = tables.transform(request, found, form, now, metadata=metadata)
+        elif request.name:
             value = found[0]
         else:
             value = {
                 "kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": found
             }  # fmt: skip
-        return responses.render(value, form, warnings=call.warnings)
+        return responses.render(value, form, warnings=request.warnings)
 
 
 def _component(name: str, runs: bool) -> Object:

@@ -120,16 +120,16 @@ class PodStreams:
 
     async def log(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET: the log of a container, as plain text or over WebSocket."""
-        call = exchange.call
-        if exchange.request.method != "GET":
+        request = exchange.request
+        if exchange.http.method != "GET":
             raise _not_allowed()
-        query = _log_query(exchange.query, call.name)
-        pod = self._registry.get(call).value
-        container = nodeless.container_of(call, pod, exchange.query)
+        query = _log_query(exchange.query, request.name)
+        pod = self._registry.get(request).value
+        container = nodeless.container_of(request, pod, exchange.query)
         node = self._node(pod)
         if node is None:
             return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
-        path = f"containerLogs/{call.namespace}/{call.name}/{container}"
+        path = f"containerLogs/{request.namespace}/{request.name}/{container}"
         kubelet = self._kubelet_of(pod, node, path)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
@@ -138,15 +138,15 @@ class PodStreams:
             try:
                 # errors are raised before anything is sent
                 first = await anext(pieces, b"")
-                if streaming.sockets.is_upgrade(exchange.request):
-                    return await streaming.logs.serve(exchange.request, first, pieces)
-                await response.prepare(exchange.request)
-                await self._send(exchange.request, response, first)
+                if streaming.sockets.is_upgrade(exchange.http):
+                    return await streaming.logs.serve(exchange.http, first, pieces)
+                await response.prepare(exchange.http)
+                await self._send(exchange.http, response, first)
                 async for piece in pieces:
-                    await self._send(exchange.request, response, piece)
+                    await self._send(exchange.http, response, piece)
                 await response.write_eof()
             except ConnectionError:
-                if httprequest.is_connected(exchange.request):
+                if httprequest.is_connected(exchange.http):
                     raise  # of the log itself
             finally:
                 await pieces.aclose()
@@ -172,7 +172,7 @@ class PodStreams:
         async def run(process: Any) -> int:
             return await kubelet.exec(pod, container, list(command), process)
 
-        return await self._serve(exchange.request, wanted, run)
+        return await self._serve(exchange.http, wanted, run)
 
     async def attach(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET or POST: attach to the main process of a container."""
@@ -183,13 +183,13 @@ class PodStreams:
         async def run(process: Any) -> int:
             return await kubelet.attach(pod, container, process)
 
-        return await self._serve(exchange.request, wanted, run)
+        return await self._serve(exchange.http, wanted, run)
 
     async def forward(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET or POST: connections to ports of the pod."""
         self._check_verb(exchange)
-        pod = self._registry.get(exchange.call).value
-        path = f"portForward/{exchange.call.namespace}/{exchange.call.name}"
+        pod = self._registry.get(exchange.request).value
+        path = f"portForward/{exchange.request.namespace}/{exchange.request.name}"
         kubelet = self._upgradable(exchange, pod, path)
 
         async def connect(port: int, side: Any) -> None:
@@ -197,7 +197,7 @@ class PodStreams:
 
         with self._sessions.one():
             ports = exchange.query.getall("ports", ())
-            return await streaming.forwards.serve(exchange.request, ports, connect)
+            return await streaming.forwards.serve(exchange.http, ports, connect)
 
     async def _serve(
         self, request: web.BaseRequest, stream_options: Any, run: Any
@@ -207,19 +207,19 @@ class PodStreams:
 
     def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
         self._check_verb(exchange)
-        call = exchange.call
-        pod = self._registry.get(call).value
-        container = nodeless.container_of(call, pod, exchange.query)
-        path = f"{call.subresource}/{call.namespace}/{call.name}/{container}"
+        request = exchange.request
+        pod = self._registry.get(request).value
+        container = nodeless.container_of(request, pod, exchange.query)
+        path = f"{request.subresource}/{request.namespace}/{request.name}/{container}"
         return pod, container, self._upgradable(exchange, pod, path)
 
     def _upgradable(self, exchange: Exchange, pod: Object, path: str) -> Kubelet:
         """Return the kubelet for a valid request. Raises StatusError."""
         node = self._node(pod)
         if node is None:
-            raise status.bad_request(f"pod {exchange.call.name} does not have a host assigned")
-        connection = exchange.request.headers.get("Connection", "").lower()
-        if "upgrade" not in connection or "Upgrade" not in exchange.request.headers:
+            raise status.bad_request(f"pod {exchange.request.name} does not have a host assigned")
+        connection = exchange.http.headers.get("Connection", "").lower()
+        if "upgrade" not in connection or "Upgrade" not in exchange.http.headers:
             raise status.bad_request("Upgrade request required")
         return self._kubelet_of(pod, node, path)
 
@@ -228,11 +228,14 @@ class PodStreams:
 
         pkg/registry/core/pod/rest/subresources.go, ensureAuthorizedForVerb.
         """
-        method = exchange.request.method
+        method = exchange.http.method
         if method not in ("GET", "POST"):
             raise _not_allowed()
         if method == "GET":
-            require(self._authorizer, attributes.of_call(exchange.call, "create"))
+            require(
+                self._authorizer,
+                attributes.of_object(exchange.request, "create", exchange.request.name),
+            )
 
     def _node(self, pod: Object) -> Object | None:
         """Return the pod's node, or None for an unscheduled pod. Raises StatusError 404, which

@@ -4,13 +4,20 @@ Follows pkg/registry/core/pod/storage/eviction.go.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from functools import partial
 
 from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import delete_options
-from inkube.apiserver.registry import MAX_RETRIES, Attributes, Call, DeleteOptions, Registry, keys
+from inkube.apiserver.registry import (
+    MAX_ATTEMPTS,
+    DeleteOptions,
+    Registry,
+    Request,
+    changes,
+    keys,
+)
 from inkube.apiserver.subresources import posted
 from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus
@@ -36,48 +43,45 @@ class EvictionHandler:
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 405 for verbs other than create, and 429 if
         the budget allows no disruption."""
-        call = exchange.call
-        posted.check_verb(call)
-        eviction = await posted.read(exchange, KIND, others=("policy/v1beta1",))
-        if eviction.get("metadata", {}).get("name", "") != call.name:
+        posted.check_verb(exchange.request)
+        request, eviction = await posted.read(exchange, KIND, others=("policy/v1beta1",))
+        if eviction.get("metadata", {}).get("name", "") != request.name:
             raise status.bad_request("name in URL does not match name in Eviction object")
         options = delete_options(eviction.get("deleteOptions") or {})
-        dry_run = call.options.dry_run or options.dry_run
+        dry_run = request.options.dry_run or options.dry_run
         options = options._replace(dry_run=dry_run)
-        call.options = call.options._replace(dry_run=dry_run)
-        attributes = Attributes("CREATE", call, eviction, None, call.options)
-        await self._registry.chain.mutate(attributes)
-        await self._registry.chain.validate(attributes)
-        await self._evict(call, options)
+        request = request._replace(options=request.options._replace(dry_run=dry_run))
+        await self._registry.admit(request, eviction)
+        await self._evict(request, options)
         return posted.success(exchange)
 
-    async def _evict(self, call: Call, options: DeleteOptions) -> None:
-        for _ in range(MAX_RETRIES):
-            pod = self._registry.get(call)
+    async def _evict(self, request: Request, options: DeleteOptions) -> None:
+        for _ in range(MAX_ATTEMPTS):
+            pod = self._registry.get(request)
             if not _needs_no_budget(pod.value):
                 break
             going = options
             if _is_pending(pod.value) and options.resource_version is None:
                 going = options._replace(resource_version=str(pod.revision))
             try:
-                return await self._delete(call, going)
+                return await self._delete(request, going)
             except status.StatusError as error:
                 retry = error.reason == status.Reason.CONFLICT and going != options
-                if not retry or self._registry.get(call).revision == pod.revision:
+                if not retry or self._registry.get(request).revision == pod.revision:
                     raise
-        budget = await self._permit(call, pod)
+        budget = await self._permit(request, pod)
         going = options
         if budget is not None:
             going = options._replace(resource_version=str(pod.revision))
         try:
-            await self._mark_and_delete(call, going)
+            await self._mark_and_delete(request, going)
         except status.StatusError as error:
             lost = error.reason == status.Reason.CONFLICT and budget is not None
             if lost and options.resource_version is None:
                 raise _wait_for(budget or "") from error
             raise
 
-    async def _permit(self, call: Call, pod: Entry) -> str | None:
+    async def _permit(self, request: Request, pod: Entry) -> str | None:
         """Use one disruption of the pod's budget. Returns the budget's name if the pod may be
         deleted only in its current state, else None. Raises StatusError."""
         found = [entry.value for entry in self._budgets(pod.value)]
@@ -96,8 +100,8 @@ class EvictionHandler:
             policy = budget["spec"].get("unhealthyPodEvictionPolicy")
             if healthy or policy == "AlwaysAllow":
                 return str(name)
-        for _ in range(MAX_RETRIES):
-            if await self._charge_budget(call, name):
+        for _ in range(MAX_ATTEMPTS):
+            if await self._charge_budget(request, name):
                 return None
         raise status.conflict("policy", "poddisruptionbudgets", name)
 
@@ -110,62 +114,60 @@ class EvictionHandler:
             if selector and selectors.selects(selector, meta.get("labels") or {}):
                 yield entry
 
-    async def _charge_budget(self, call: Call, name: str) -> bool:
+    async def _charge_budget(self, request: Request, name: str) -> bool:
         """Use one disruption of the budget; False if the budget was changed concurrently. Raises
         StatusError."""
         registry = self._registry
-        entry = registry.store.get(keys.key("poddisruptionbudgets", call.namespace, name))
+        entry = registry.store.get(keys.key("poddisruptionbudgets", request.namespace, name))
         if entry is None:
             raise status.not_found("policy", "poddisruptionbudgets", name)
         changed = _charged_status(
             entry.value,
-            call.name,
+            request.name,
             registry.system_fields.timestamp(),
             counts_always=self._counts_always,
         )
         try:
-            await registry.store_of(call.options).update(entry.key, changed, entry.revision)
+            store = registry.engine.store_of(request.options)
+            await store.update(entry.key, changed, entry.revision)
         except (storage_errors.Conflict, storage_errors.NotFound):
             return False
         return True
 
-    async def _mark_and_delete(self, call: Call, options: DeleteOptions) -> None:
+    async def _mark_and_delete(self, request: Request, options: DeleteOptions) -> None:
         """Write the reason to the pod's status, then delete the pod."""
-        registry = self._registry
-        while True:
-            entry = registry.get(call)
-            if options.resource_version not in (None, str(entry.revision)):
-                break  # the deletion raises its own error
-            if options.uid not in (None, entry.value["metadata"]["uid"]):
-                break
-            pod = call.copy(entry)
-            pod["metadata"].pop("resourceVersion", None)
-            generation = pod["metadata"].get("generation", 0)
-            podstatus.set_condition(
-                pod["status"],
-                {
-                    "type": "DisruptionTarget",
-                    "observedGeneration": generation,
-                    "status": "True",
-                    "lastProbeTime": None,
-                    "lastTransitionTime": registry.system_fields.timestamp(),
-                    "reason": "EvictionByEvictionAPI",
-                    "message": "Eviction API: evicting",
-                },
-            )
-            try:
-                changed = await registry.store_of(options).update(entry.key, pod, entry.revision)
-            except (storage_errors.Conflict, storage_errors.NotFound):
-                continue
-            if options.resource_version is not None:
-                options = options._replace(resource_version=str(changed.revision))
-            break
-        await self._delete(call, options)
+        mark = partial(self._marked, request, options)
+        outcome = await self._registry.write(request, changes.Amend(mark))
+        if outcome.changed and options.resource_version is not None:
+            options = options._replace(resource_version=str(outcome.entry.revision))
+        await self._delete(request, options)
 
-    async def _delete(self, call: Call, options: DeleteOptions) -> None:
+    def _marked(self, request: Request, options: DeleteOptions, entry: Entry) -> Object | None:
+        """Return the pod with the reason in its status, or None if the deletion raises its own
+        error."""
+        if options.resource_version not in (None, str(entry.revision)):
+            return None
+        if options.uid not in (None, entry.value["metadata"]["uid"]):
+            return None
+        pod = request.copy(entry)
+        podstatus.set_condition(
+            pod["status"],
+            {
+                "type": "DisruptionTarget",
+                "observedGeneration": pod["metadata"].get("generation", 0),
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": self._registry.system_fields.timestamp(),
+                "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
+            },
+        )
+        return pod
+
+    async def _delete(self, request: Request, options: DeleteOptions) -> None:
         """Delete the pod itself. It skips admission, because the eviction has passed it."""
-        going = replace(call, verb="delete", subresource="")
-        await self._registry.delete(going, options, is_admitted=True)
+        going = request._replace(verb="delete", subresource="")
+        await self._registry.write(going, changes.Evict(options))
 
 
 def _needs_no_budget(pod: Object) -> bool:

@@ -64,29 +64,29 @@ class Metrics:
 
     async def pods(self, exchange: Exchange) -> web.StreamResponse:
         """Return PodMetrics, or a list of them. Raises StatusError."""
-        call = exchange.call
+        request = exchange.request
         _check_verb(exchange)
-        if call.name:
-            entry = self._registry.store.get(f"/registry/pods/{call.namespace}/{call.name}")
+        if request.name:
+            entry = self._registry.store.get(f"/registry/pods/{request.namespace}/{request.name}")
             measured = self._of_pod(entry.value) if entry is not None else None
             if measured is None:
-                raise status.not_found(GROUP, "pods", f"{call.namespace}/{call.name}")
+                raise status.not_found(GROUP, "pods", f"{request.namespace}/{request.name}")
             return _respond(exchange, measured)
-        found = (self._of_pod(pod) for pod in matching(exchange, self._pods(call.namespace)))
+        found = (self._of_pod(pod) for pod in matching(exchange, self._pods(request.namespace)))
         return _respond(exchange, _list("PodMetricsList", found))
 
     async def nodes(self, exchange: Exchange) -> web.StreamResponse:
         """Return NodeMetrics, or a list of them: the sums of their pods. Raises StatusError."""
-        call = exchange.call
+        request = exchange.request
         _check_verb(exchange)
         by_node: dict[str, list[Object]] = {}
         for pod in self._pods(""):
             by_node.setdefault(pod["spec"].get("nodeName") or "", []).append(pod)
-        if call.name:
-            entry = self._registry.store.get(f"/registry/nodes/{call.name}")
+        if request.name:
+            entry = self._registry.store.get(f"/registry/nodes/{request.name}")
             if entry is None:
-                raise status.not_found(GROUP, "nodes", call.name)
-            return _respond(exchange, self._of_node(entry.value, by_node.get(call.name, [])))
+                raise status.not_found(GROUP, "nodes", request.name)
+            return _respond(exchange, self._of_node(entry.value, by_node.get(request.name, [])))
         nodes = [entry.value for entry in self._registry.store.list("/registry/nodes/")]
         found = (
             self._of_node(node, by_node.get(node["metadata"]["name"], []))
@@ -128,9 +128,9 @@ class Metrics:
 
 
 def _check_verb(exchange: Exchange) -> None:
-    call = exchange.call
-    if call.verb not in ("get", "list"):
-        raise status.method_not_allowed_on(GROUP, call.resource.plural, call.verb)
+    request = exchange.request
+    if request.verb not in ("get", "list"):
+        raise status.method_not_allowed_on(GROUP, request.resource.plural, request.verb)
 
 
 def matching(exchange: Exchange, objects: Iterable[Object]) -> Iterable[Object]:

@@ -4,7 +4,7 @@ Follows pkg/registry/core/{pod,node} (LogLocation, streamLocation) and pkg/regis
 """
 
 from inkube.apiserver.http import Query, parse_int
-from inkube.apiserver.registry import Call
+from inkube.apiserver.registry import Request
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -13,7 +13,7 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _KUBELET_PORT = 10250
 
 
-def container_of(call: Call, pod: Object, query: Query) -> str:
+def container_of(request: Request, pod: Object, query: Query) -> str:
     """Return the requested container, or the only one if none is requested. Raises StatusError
     400."""
     spec = pod["spec"]
@@ -21,13 +21,13 @@ def container_of(call: Call, pod: Object, query: Query) -> str:
     wanted = query.get("container", "")
     if wanted:
         if wanted not in names:
-            raise status.bad_request(f"container {wanted} is not valid for pod {call.name}")
+            raise status.bad_request(f"container {wanted} is not valid for pod {request.name}")
         return wanted
     own = spec.get("containers") or []
     if len(own) == 1:
         return str(own[0]["name"])
     choices = f", choose one of: [{' '.join(names)}]" if own else ""
-    raise status.bad_request(f"a container name must be specified for pod {call.name}{choices}")
+    raise status.bad_request(f"a container name must be specified for pod {request.name}{choices}")
 
 
 def log_errors(query: Query) -> list[FieldError]:

@@ -21,6 +21,6 @@ class PartHandler:
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 405 for any other verb."""
-        call = exchange.call
-        posted.check_verb(call, *self._verbs)
-        return await self._handlers[call.verb](exchange)
+        request = exchange.request
+        posted.check_verb(request, *self._verbs)
+        return await self._handlers[request.verb](exchange)

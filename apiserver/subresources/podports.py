@@ -33,7 +33,7 @@ async def forward(exchange: Exchange, target: Connect | str, scheme: str) -> web
 
     A request without a path is redirected to the root.
     """
-    request, path = exchange.request, exchange.info.path
+    request, path = exchange.http, exchange.info.path
     _, _, rest = path.partition("/proxy")
     query = proxying.query(exchange.info)
     if not rest and request.method in ("GET", "HEAD"):

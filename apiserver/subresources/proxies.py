@@ -16,7 +16,7 @@ from aiohttp import web
 
 from inkube.apiserver import subresources
 from inkube.apiserver.handlers import Exchange, Handler
-from inkube.apiserver.registry import Call, Registry, ServiceAddresses, keys, serviceaddresses
+from inkube.apiserver.registry import Registry, Request, ServiceAddresses, keys, serviceaddresses
 from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable
@@ -63,7 +63,7 @@ class Proxies:
     async def pod(self, exchange: Exchange) -> web.StreamResponse:
         """Forward a request to the address of a pod. Raises StatusError."""
         scheme, name, port = self._target(exchange)
-        pod = self._object(exchange.call, name).value
+        pod = self._object(exchange.request, name).value
         address = (pod.get("status") or {}).get("podIP", "")
         if not _is_global(address):
             raise status.bad_request("address not allowed")
@@ -73,22 +73,22 @@ class Proxies:
     async def service(self, exchange: Exchange) -> web.StreamResponse:
         """Forward a request to an endpoint of a service. Raises StatusError 404 or 503."""
         scheme, name, port = self._target(exchange)
-        call = exchange.call
-        service = self._object(call, name).value
+        request = exchange.request
+        service = self._object(request, name).value
         named = _port_name(service, port)
         if named is None:
             text = f"no service port {port} found for service {gotext.quote(name)}"
             raise status.unavailable(text)
-        given = self._addresses.given(call.namespace, name)
+        given = self._addresses.given(request.namespace, name)
         if given is not None:
             return await self._connect(exchange, given, scheme)
-        endpoints = self._registry.store.get(keys.key("endpoints", call.namespace, name))
+        endpoints = self._registry.store.get(keys.key("endpoints", request.namespace, name))
         if endpoints is None:
             raise status.not_found("", "services", name)
         subsets = endpoints.value.get("subsets") or ()
         if not any(subset.get("addresses") for subset in subsets):
             raise status.unavailable(f"no endpoints available for service {gotext.quote(name)}")
-        found = list(self._endpoints(subsets, call.namespace, named, scheme or "http"))
+        found = list(self._endpoints(subsets, request.namespace, named, scheme or "http"))
         place = random.choice(found) if found else None  # noqa: S311 # they are all alike
         if isinstance(place, str):
             return await self._connect(exchange, place, scheme)
@@ -98,17 +98,17 @@ class Proxies:
         """Reject a request for a node's kubelet, because nothing listens at its address. Raises
         StatusError."""
         _, name, _ = self._target(exchange)
-        node = self._object(exchange.call, name).value
+        node = self._object(exchange.request, name).value
         raise unreachable(node, "")
 
     def _target(self, exchange: Exchange) -> tuple[str, str, str]:
-        posted.check_verb(exchange.call, *_VERBS)
-        return _split(exchange.call)
+        posted.check_verb(exchange.request, *_VERBS)
+        return _split(exchange.request)
 
-    def _object(self, call: Call, name: str) -> Entry:
-        entry = self._registry.store.get(call.resource.key(call.namespace, name))
+    def _object(self, request: Request, name: str) -> Entry:
+        entry = self._registry.store.get(request.resource.key(request.namespace, name))
         if entry is None:
-            raise status.not_found("", call.resource.plural, name)
+            raise status.not_found("", request.resource.plural, name)
         return entry
 
     def _endpoints(
@@ -138,7 +138,7 @@ class Proxies:
     ) -> web.StreamResponse:
         kubelet = self._kubelet()
         if pod_port is None or kubelet is None or not kubelet.answers(pod_port.pod):
-            raise _no_network(exchange.call, name)
+            raise _no_network(exchange.request, name)
 
         async def connect(side: Any) -> None:
             await kubelet.forward(pod_port.pod, pod_port.port, side)
@@ -163,18 +163,18 @@ def _is_named(port: Object, name: str) -> bool:
     return str(port.get("name") or "") == name
 
 
-def _split(call: Call) -> tuple[str, str, str]:
+def _split(request: Request) -> tuple[str, str, str]:
     """Return scheme, name and port of `name`, `name:port` or `scheme:name:port`. Raises StatusError
     400."""
-    parts = call.name.split(":")
+    parts = request.name.split(":")
     if len(parts) == 1:
         return "", parts[0], ""
     if len(parts) == 2:
         return "", parts[0], parts[1]
     if len(parts) == 3 and parts[0] in ("", "http", "https"):
         return parts[0], parts[1], parts[2]
-    kind = call.resource.kind.lower()
-    raise status.bad_request(f"invalid {kind} request {gotext.quote(call.name)}")
+    kind = request.resource.kind.lower()
+    raise status.bad_request(f"invalid {kind} request {gotext.quote(request.name)}")
 
 
 def _port_name(service: Object, port: str) -> str | None:
@@ -199,9 +199,9 @@ def _is_global(address: str) -> bool:
     return not (special or found.is_unspecified or str(found) == "255.255.255.255")
 
 
-def _no_network(call: Call, name: str) -> status.StatusError:
+def _no_network(request: Request, name: str) -> status.StatusError:
     """Return the error 503, because no cluster network exists through which the request could be
     forwarded."""
-    kind = call.resource.plural
+    kind = request.resource.plural
     text = f"error trying to reach {kind} {gotext.quote(name)}: this server has no cluster network"
     return status.unavailable(text)

@@ -12,13 +12,13 @@ from aiohttp import web
 from inkube.apiserver.auth import Attributes, Authenticator, Authorizer, TokenRefused
 from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import Call, SystemFields, User, intake, ownership
+from inkube.apiserver.registry import Request, SystemFields, User, Write, ownership
 from inkube.apiserver.subresources import reviewchecks
 from inkube.schemas import status
 from inkube.schemas.builtin import rules
 from inkube.schemas.objects import Object
 
-Review = Callable[[Call, Object], Object]
+Review = Callable[[Request, Object], Object]
 _AUTHENTICATION = "authentication.k8s.io"
 _AUTHORIZATION = "authorization.k8s.io"
 
@@ -44,26 +44,25 @@ class Reviews:
             (_AUTHORIZATION, "localsubjectaccessreviews"): self.may_they_here,
         }
         return {
-            (group, plural, ""): ReviewHandler(review, self._system_fields)
-            for (group, plural), review in table.items()
+            (group, plural, ""): ReviewHandler(review) for (group, plural), review in table.items()
         }
 
-    def who_am_i(self, call: Call, obj: Object) -> Object:
+    def who_am_i(self, request: Request, obj: Object) -> Object:
         """Process a SelfSubjectReview."""
         meta = {"creationTimestamp": self._system_fields.timestamp()}
-        return _envelope(call, meta, status={"userInfo": call.user.info()})
+        return _envelope(request, meta, status={"userInfo": request.user.info()})
 
-    def may_i(self, call: Call, obj: Object) -> Object:
+    def may_i(self, request: Request, obj: Object) -> Object:
         """Process a SelfSubjectAccessReview."""
         reviewchecks.check_self(obj)
-        return self._with_decision(obj, call.user)
+        return self._with_decision(obj, request.user)
 
-    def may_they(self, call: Call, obj: Object) -> Object:
+    def may_they(self, request: Request, obj: Object) -> Object:
         """Process a SubjectAccessReview."""
         reviewchecks.check_subject(obj)
         return self._with_decision(obj, _subject(obj["spec"]))
 
-    def may_they_here(self, call: Call, obj: Object) -> Object:
+    def may_they_here(self, request: Request, obj: Object) -> Object:
         """Process a LocalSubjectAccessReview."""
         reviewchecks.check_local(obj)
         return self._with_decision(obj, _subject(obj["spec"]))
@@ -78,12 +77,12 @@ class Reviews:
             result["evaluationError"] = ignored
         return {**obj, "status": result}
 
-    def my_rules(self, call: Call, obj: Object) -> Object:
+    def my_rules(self, request: Request, obj: Object) -> Object:
         """Process a SelfSubjectRulesReview."""
         namespace = obj["spec"].get("namespace")
         if not namespace:
             raise status.bad_request("no namespace on request")
-        rules, failure = self._authorizer.rules_for(call.user, namespace)
+        rules, failure = self._authorizer.rules_for(request.user, namespace)
         result: Object = {
             "resourceRules": [
                 _pick(rule, "verbs", "apiGroups", "resources", "resourceNames")
@@ -99,9 +98,9 @@ class Reviews:
         }
         if failure:
             result["evaluationError"] = failure
-        return _envelope(call, {}, spec={}, status=result)
+        return _envelope(request, {}, spec={}, status=result)
 
-    def token(self, call: Call, obj: Object) -> Object:
+    def token(self, request: Request, obj: Object) -> Object:
         """Process a TokenReview."""
         spec = obj["spec"]
         if not spec.get("token"):
@@ -121,27 +120,23 @@ class Reviews:
 class ReviewHandler:
     """Serves a create that stores nothing: decodes the body, calls the review, and returns 201."""
 
-    def __init__(self, review: Review, system_fields: SystemFields) -> None:
+    def __init__(self, review: Review) -> None:
         self._review = review
-        self._system_fields = system_fields
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError."""
-        call, request = exchange.call, exchange.request
-        exchange.read_options("CreateOptions")
-        body = await bodies.read(request)
-        media = bodies.media_type(request)
-        call.weight = len(body)
-        obj = await exchange.worker.compute(call, bodies.read_object, call, body, media)
-        intake.check_namespace(call, obj)
-        rules.book(call.resource.definition.minor).drop_disabled(obj, call.served.gvk)
-        steps = ownership.track(call, None, obj, self._system_fields.timestamp())
-        await exchange.worker.finish(call, steps, waits=False)
-        answer = self._review(call, obj)
+        request = exchange.with_options("CreateOptions")
+        body = await bodies.read(exchange.http)
+        accepted = await exchange.accepted(request, body, bodies.media_type(exchange.http))
+        obj = accepted.object
+        rules.book(request.resource.definition.minor).drop_disabled(obj, request.served.gvk)
+        write = Write(exchange.engine, request, object=obj, size=len(body))
+        await ownership.record(write)
+        answer = self._review(request, obj)
         form = exchange.form
         if form.kind:
             answer = tables.partial(answer, form.version)
-        return responses.render(answer, form, code=201, warnings=call.warnings)
+        return responses.render(answer, form, code=201, warnings=request.warnings)
 
 
 def _subject(spec: Object) -> User:
@@ -164,10 +159,10 @@ def _pick(rule: Object, *members: str) -> Object:
     return {member: rule[member] for member in members if rule.get(member)}
 
 
-def _envelope(call: Call, meta: Object, **parts: Object) -> Object:
+def _envelope(request: Request, meta: Object, **parts: Object) -> Object:
     return {
-        "kind": call.served.kind,
-        "apiVersion": call.served.api_version,
+        "kind": request.served.kind,
+        "apiVersion": request.served.api_version,
         "metadata": meta,
         **parts,
     }

@@ -28,56 +28,55 @@ class ScaleHandler:
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 404 if the kind has no scale."""
-        call = exchange.call
-        if call.served.version.scale is None:
-            raise call.resource.wording.no_subresource(call.served.gvr, call.name)
-        if call.verb == "get":
+        request = exchange.request
+        if request.served.version.scale is None:
+            raise request.resource.wording.no_subresource(request.served.gvr, request.name)
+        if request.verb == "get":
             version = exchange.query.get("resourceVersion", "")
             await listing.settle(self._registry.store, version, listing.known_version)
-            entry = self._registry.get(call)
+            entry = self._registry.get(request)
             return await self._scale_response(exchange, entry)
-        if call.verb == "update":
+        if request.verb == "update":
             return await self._put(exchange)
-        if call.verb == "patch":
+        if request.verb == "patch":
             return await self._patch(exchange)
-        raise status.method_not_allowed_on(call.resource.group, call.resource.plural, call.verb)
+        raise status.method_not_allowed_on(
+            request.resource.group, request.resource.plural, request.verb
+        )
 
     async def _put(self, exchange: Exchange) -> web.StreamResponse:
-        call = exchange.call
-        exchange.read_options("UpdateOptions")
-        body = await bodies.read(exchange.request)
-        media = bodies.media_type(exchange.request)
-        scale = await exchange.worker.run(len(body), bodies.decode_kind, body, media, "Scale")
+        request = exchange.with_options("UpdateOptions")
+        body = await bodies.read(exchange.http)
+        media = bodies.media_type(exchange.http)
+        scale = await exchange.engine.run(len(body), bodies.decode_kind, body, media, SCALE.kind)
         if (scale.get("apiVersion"), scale.get("kind")) not in (
             (SCALE.api_version, SCALE.kind),
             (None, None),
         ):
             raise status.bad_request(scaling.UNREGISTERED)
-        change = scaling.put(call, scale, self._system_fields)
-        intake.check_namespace(call, scale)
-        intake.check_name(call, scale)
-        outcome = await self._registry.update(call, change)
+        change = scaling.PutScale(request, scale)
+        intake.check_namespace(request, scale)
+        intake.check_name(request, scale)
+        outcome = await self._registry.write(request, change)
         return await self._scale_response(exchange, outcome.entry)
 
     async def _patch(self, exchange: Exchange) -> web.StreamResponse:
-        call = exchange.call
-        kind = bodies.patch_kind(exchange.request, call.resource.wording)
-        exchange.read_options("PatchOptions", apply=kind == "apply")
-        body = await bodies.read(exchange.request)
-        document = (await exchange.worker.run(len(body), bodies.decode_patch, kind, body)).value
-        change = scaling.patch(call, kind, document, self._system_fields)
-        outcome = await self._registry.update(call, change)
+        kind = bodies.patch_kind(exchange.http, exchange.request.resource.wording)
+        request = exchange.with_options("PatchOptions", apply=kind == "apply")
+        body = await bodies.read(exchange.http)
+        patch = await exchange.engine.run(len(body), bodies.decode_patch, kind, body)
+        outcome = await self._registry.write(request, scaling.of(kind, patch))
         return await self._scale_response(exchange, outcome.entry)
 
     async def _scale_response(self, exchange: Exchange, entry: Entry) -> web.StreamResponse:
-        [shown] = await self._registry.shown(exchange.call, [entry])
-        return self._respond(exchange, exchange.call.view(shown))
+        [shown] = await self._registry.shown(exchange.request, [entry])
+        return self._respond(exchange, exchange.request.view(shown))
 
     def _respond(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
-        call = exchange.call
+        request = exchange.request
         form = exchange.form
-        scale = scales.to_scale(call, obj, with_ownership=True)
+        scale = scales.to_scale(request, obj, with_ownership=True)
         if form.kind:
             now = self._system_fields.now()
-            scale = tables.transform(call, [scale], form, now, include=form.include)
-        return responses.render(scale, form, warnings=call.warnings)
+            scale = tables.transform(request, [scale], form, now, include=form.include)
+        return responses.render(scale, form, warnings=request.warnings)

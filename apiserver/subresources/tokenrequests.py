@@ -9,11 +9,10 @@ from aiohttp import web
 
 from inkube.apiserver.auth import ServiceAccountTokens
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.http import bodies, responses
-from inkube.apiserver.registry import Attributes, Call, Registry, SystemFields, keys
-from inkube.schemas import bodies as decoding
+from inkube.apiserver.http import responses
+from inkube.apiserver.registry import Registry, Request, SystemFields, keys
+from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, meta, status
-from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import quote
 from inkube.schemas.meta import GVK
@@ -43,36 +42,34 @@ class TokenRequestHandler:
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError."""
-        call = exchange.call
-        if call.verb != "create":
-            raise status.method_not_allowed()
-        exchange.read_options("CreateOptions")
-        answer = await self._issue(call, await _read(exchange))
+        posted.check_verb(exchange.request)
+        request, token_request = await posted.read(exchange, KIND)
+        answer = await self._issue(request, token_request)
         form = exchange.form.without_transform()
-        return responses.render(answer, form, code=201, warnings=call.warnings)
+        return responses.render(answer, form, code=201, warnings=request.warnings)
 
-    async def _issue(self, call: Call, token_request: Object) -> Object:
+    async def _issue(self, request: Request, token_request: Object) -> Object:
         token_request = {"kind": KIND.kind, "apiVersion": KIND.api_version, **token_request}
         token_request["status"] = {"token": "", "expirationTimestamp": None}
-        attributes = Attributes("CREATE", call, token_request, None, call.options)
-        await self._registry.chain.mutate(attributes)
+        write = self._registry.begin(request, token_request)
+        await self._registry.chain.mutate(write)
         spec, names = token_request["spec"], token_request["metadata"]
-        _check_names(call, names)
-        account = self._registry.get(call).value
+        _check_names(request, names)
+        account = self._registry.get(request).value
         spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
         spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
         created = self._system_fields.now()
         names |= {
-            "name": call.name,
-            "namespace": call.namespace,
+            "name": request.name,
+            "namespace": request.namespace,
             **({"uid": account["metadata"]["uid"]} if self._names_uid else {}),
             "creationTimestamp": meta.format_time(created),
         }
         errors = _expiration(seconds)
         if errors:
             raise status.invalid(KIND.group, KIND.kind, "", errors)
-        await self._registry.chain.validate(attributes)
-        claims = self._claims(account, spec, self._bound(call, spec.get("boundObjectRef")))
+        await self._registry.chain.validate(write)
+        claims = self._claims(account, spec, self._bound(request, spec.get("boundObjectRef")))
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))
         issued = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}
@@ -96,7 +93,7 @@ class TokenRequestHandler:
             "sub": f"system:serviceaccount:{namespace}:{own['name']}",
         }
 
-    def _bound(self, call: Call, reference: Object | None) -> Object:
+    def _bound(self, request: Request, reference: Object | None) -> Object:
         """Return the claim for the object that the token is bound to, and that for the node of a
         pod. The token is invalid after the deletion of the object."""
         if reference is None:
@@ -109,14 +106,14 @@ class TokenRequestHandler:
             raise status.bad_request(
                 f"cannot bind token for serviceaccount to object of type {text}"
             )
-        namespace = "" if kind == "Node" else call.namespace
+        namespace = "" if kind == "Node" else request.namespace
         entry = self._registry.store.get(keys.key(plural, namespace, name))
         if entry is None:
             raise status.not_found("", plural, name)
         spec = entry.value.get("spec", {}) if kind == "Pod" else {}
-        if kind == "Pod" and spec.get("serviceAccountName", "") != call.name:
+        if kind == "Pod" and spec.get("serviceAccountName", "") != request.name:
             raise status.bad_request(
-                f"cannot bind token for serviceaccount {quote(call.name)} to pod running with "
+                f"cannot bind token for serviceaccount {quote(request.name)} to pod running with "
                 "different serviceaccount name."
             )
         uid, wanted = entry.value["metadata"]["uid"], reference.get("uid")
@@ -137,30 +134,13 @@ class TokenRequestHandler:
         return {"name": name} | ({} if entry is None else {"uid": entry.value["metadata"]["uid"]})
 
 
-async def _read(exchange: Exchange) -> Object:
-    """Return the typed TokenRequest in a body. Raises StatusError 400 or 415."""
-    body = await bodies.read(exchange.request)
-    media = bodies.media_type(exchange.request)
-    obj = await exchange.worker.run(len(body), bodies.decode_kind, body, media, KIND.kind)
-    builtin_decoding.check_type(obj, KIND)
-    unknown: list[str] = []
-    builtin_decoding.coerce(obj, KIND, unknown)
-    validation = exchange.call.options.validation
-    if unknown and validation == "Strict":
-        raise builtin_decoding.refusal(KIND, decoding.strict_text(unknown))
-    if validation == "Warn":
-        for text in unknown:
-            exchange.call.warn(text)
-    return obj
-
-
-def _check_names(call: Call, names: Object) -> None:
-    for member, expected in (("name", call.name), ("namespace", call.namespace)):
+def _check_names(request: Request, names: Object) -> None:
+    for member, expected in (("name", request.name), ("namespace", request.namespace)):
         given = names.get(member)
         if given and given != expected:
             why = f"must match the service account {member} if specified"
             error = fielderrors.invalid(f"metadata.{member}", given, why)
-            raise status.invalid(KIND.group, KIND.kind, call.name, [error])
+            raise status.invalid(KIND.group, KIND.kind, request.name, [error])
 
 
 def _expiration(seconds: int) -> list[FieldError]:

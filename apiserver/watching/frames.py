@@ -87,14 +87,14 @@ class Framer:
     ) -> None:
         self._watcher = watcher
         self._cache = cache
-        self._call = watcher.call
+        self._request = watcher.request
         self._form = form
         self._system_fields = system_fields
         self._pack = wire.pack
         self._mark = wire.mark
         self.prefix = wire.prefix
         """Returns the bytes after the initial events of a revision."""
-        self._keys = {kind: (kind, self._call.served, form, wire.name) for kind in TYPES}
+        self._keys = {kind: (kind, self._request.served, form, wire.name) for kind in TYPES}
         self._makers = {kind: partial(self._render, kind) for kind in TYPES}
         self._first = form.kind == "Table"
         self._sort = (watcher.selector, form, wire.name)
@@ -139,15 +139,15 @@ class Framer:
         """Yield ADDED events for the existing objects."""
         for entry in entries:
             if self._first:
-                yield self._encode_event("ADDED", self._call.view(entry))
+                yield self._encode_event("ADDED", self._request.view(entry))
             elif self._form.kind:
-                yield self._event("ADDED", self._call.view(entry))
+                yield self._event("ADDED", self._request.view(entry))
             else:
                 yield self._stored_event("ADDED", entry)
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
         """Return a BOOKMARK event. `end` marks the end of the initial events."""
-        shown = bookmark(self._call, revision, end=end)
+        shown = bookmark(self._request, revision, end=end)
         if self._form.kind == "Table":
             shown = self._bookmark_table(shown)
         elif self._form.kind:
@@ -160,8 +160,8 @@ class Framer:
 
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":
-            return last_state(self._call, change)
-        return self._call.view(change.entry)
+            return last_state(self._request, change)
+        return self._request.view(change.entry)
 
     def _render(self, kind: str, change: Change) -> bytes:
         if kind == "DELETED" or self._form.kind:
@@ -184,12 +184,12 @@ class Framer:
 
     def _table(self, value: Object) -> Object:
         form = self._form
-        return tables.table(self._call, [value], form, self._now(), include=form.include)
+        return tables.table(self._request, [value], form, self._now(), include=form.include)
 
     def _bookmark_table(self, shown: Object) -> Object:
         """Return a table with a row that does not show an object: the first cell is "", all others
         are null."""
-        columns = len(tables.columns(self._call))
+        columns = len(tables.columns(self._request))
         cells = ["", *itertools.repeat(None, columns - 1)]
         row: Object = {"cells": cells, "object": None}
         if self._form.include == "Object":
@@ -202,7 +202,7 @@ class Framer:
             "kind": "Table",
             "apiVersion": f"meta.k8s.io/{self._form.version}",
             "metadata": {"resourceVersion": version},
-            "columnDefinitions": tables.definitions(self._call) if headed else None,
+            "columnDefinitions": tables.definitions(self._request) if headed else None,
             "rows": [row],
         }
 
@@ -219,10 +219,10 @@ class Framer:
     def _stored_event(self, kind: str, entry: Entry) -> bytes:
         """Return the event of an entry, from its stored bytes."""
         if self._form.protobuf:
-            packed = handlers.packed.entry(self._call, entry)
+            packed = handlers.packed.entry(self._request, entry)
             frame = protobuf.envelopes.watch_event(kind, packed)
         else:
-            frame = _line(kind, data_of(self._call, entry))
+            frame = _line(kind, data_of(self._request, entry))
         return self._pack(frame)
 
 

@@ -188,41 +188,41 @@ class Streams:
 
     async def serve(self, exchange: Exchange) -> web.StreamResponse:
         """Serve a watch request. Returns at the end of the stream."""
-        call, request = exchange.call, exchange.request
+        request, http = exchange.request, exchange.http
         options = read_list_options(
             exchange.query,
-            is_watch=call.verb == "watch",
-            streams_lists=call.resource.wording.streams_lists,
+            is_watch=request.verb == "watch",
+            streams_lists=request.resource.wording.streams_lists,
         )
-        told = request.headers.get(LAST_EVENT_ID, "")
-        if told.isdecimal() and _reads_events(request):  # an EventSource that connects again
+        told = http.headers.get(LAST_EVENT_ID, "")
+        if told.isdecimal() and _reads_events(http):  # an EventSource that connects again
             options = options._replace(resource_version=told, match="", initial_events=None)
         if exchange.form.media == negotiation.YAML:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
-        watcher = Watcher(self._registry, call, options)
+        watcher = Watcher(self._registry, request, options)
         form = exchange.form._replace(pretty=False)  # the client reads lines
         connection: Connection
-        if isinstance(request, Request) and request.channel is not None:
-            connection = request.channel
-            request.channel.warnings = call.warnings
-        elif hdrs.UPGRADE in request.headers and streaming.sockets.is_upgrade(request):
-            connection = watching.messages.Socket(request, is_text=not form.protobuf)
+        if isinstance(http, Request) and http.channel is not None:
+            connection = http.channel
+            http.channel.warnings = request.warnings
+        elif hdrs.UPGRADE in http.headers and streaming.sockets.is_upgrade(http):
+            connection = watching.messages.Socket(http, is_text=not form.protobuf)
         else:
-            connection = _over_http(request, call.warnings, form)
+            connection = _over_http(http, request.warnings, form)
         framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
         injection = None if exchange.injection is None else exchange.injection.watch_fault
         ending = None if injection is None else WatchEnd(injection)
         stream = _Stream(watcher, framer, connection, self._bursts, ending)
-        stream.agent = request.headers.get(hdrs.USER_AGENT, "")
+        stream.agent = http.headers.get(hdrs.USER_AGENT, "")
         try:
             return await self._run(stream, exchange)
         except ConnectionError:
             return connection.response
 
     async def _run(self, stream: "_Stream", exchange: Exchange) -> web.StreamResponse:
-        head = exchange.request.method == "HEAD"
+        head = exchange.http.method == "HEAD"
         failure: status.StatusError | None = None
         try:
             await stream.start()
@@ -232,8 +232,8 @@ class Streams:
             failure = error
         self._open.add(stream)
         try:
-            await stream.connection.open(exchange.request, stream.stop)
-            sink = stream.connection.sink(exchange.request)
+            await stream.connection.open(exchange.http, stream.stop)
+            sink = stream.connection.sink(exchange.http)
             if sink is not None and not head and not self._closed:
                 await stream.run(sink, failure)
             if sink is not None and not sink.is_closing():
@@ -270,7 +270,7 @@ class _Stream:
         self._watch_end = watch_end
         self._framer = framer
         self._subscription: Subscription | None = None
-        watcher.call.resource.watchers.add(self.stop)
+        watcher.request.resource.watchers.add(self.stop)
         self._initial: Iterable[bytes] = ()
         self._pending_changes: list[Change] = []
         self._gathered_bytes = 0
@@ -328,7 +328,7 @@ class _Stream:
     def close(self) -> None:
         """Release all resources of the stream."""
         self.connection.release()
-        self.watcher.call.resource.watchers.discard(self.stop)
+        self.watcher.request.resource.watchers.discard(self.stop)
         if self._timer is not None:
             self._timer.cancel()
         if self._subscription is not None:
@@ -377,8 +377,8 @@ class _Stream:
             await self._send_changes(waiting)
 
     async def _send_changes(self, changes: Sequence[Change]) -> None:
-        call = self.watcher.call
-        shown = await conversions.shown_changes(call.resource, call.served, changes)
+        request = self.watcher.request
+        shown = await conversions.shown_changes(request.resource, request.served, changes)
         self._tell_changes(shown, {})
         await self._drain()
 
@@ -399,7 +399,7 @@ class _Stream:
         """Receive changes as they are published, until the client reads slowly or the stream
         ends."""
         self._woken = self._loop.create_future()
-        if self.watcher.call.resource.converter is not None:
+        if self.watcher.request.resource.converter is not None:
             await self._wait_for_burst(subscription)
             return
         subscription.attach(self._gather, self._end_with)
@@ -495,15 +495,15 @@ class _Stream:
 
 
 def _open_watch(stream: _Stream) -> OpenWatch:
-    call, options = stream.watcher.call, stream.watcher.options
+    request, options = stream.watcher.request, stream.watcher.options
     return OpenWatch(
-        call.resource.group,
-        call.resource.plural,
-        call.namespace,
-        call.name,
+        request.resource.group,
+        request.resource.plural,
+        request.namespace,
+        request.name,
         options.labels,
         options.fields,
-        call.user.name,
+        request.user.name,
         stream.agent,
     )
 

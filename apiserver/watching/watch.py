@@ -6,7 +6,7 @@ apiserver/pkg/storage/cacher.
 
 from collections.abc import Hashable, Sequence
 
-from inkube.apiserver.registry import Call, ListOptions, Registry, listing
+from inkube.apiserver.registry import ListOptions, Registry, Request, listing
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Change, Entry, Subscription
@@ -18,13 +18,15 @@ SLOW = "the watcher was too slow; resume"
 class Watcher:
     """One watch request. Raises StatusError 400 for invalid selectors, 500 for invalid versions."""
 
-    def __init__(self, registry: Registry, call: Call, options: ListOptions) -> None:
-        self.call = call
+    def __init__(self, registry: Registry, request: Request, options: ListOptions) -> None:
+        self.request = request
         self.options = options
         self._registry = registry
-        self._matches = listing.matcher(call, options)
-        self.selector: Hashable = (options.labels, options.fields, call.served)
-        self._prefix = call.resource.key(call.namespace, listing.single_name(call, options))
+        self._matches = listing.matcher(request, options)
+        self.selector: Hashable = (options.labels, options.fields, request.served)
+        self._prefix = request.resource.key(
+            request.namespace, listing.single_name(request, options)
+        )
         self.start = 0
 
     async def subscribe(self) -> tuple[Subscription, Sequence[Entry]]:
@@ -49,8 +51,8 @@ class Watcher:
         except storage_errors.Compacted as error:
             raise too_old(self.start, error.compacted) from error
         try:
-            shown = await self._registry.shown(self.call, found)
-            return subscription, listing.selected(self.call, shown, self._matches)
+            shown = await self._registry.shown(self.request, found)
+            return subscription, listing.selected(self.request, shown, self._matches)
         except BaseException:
             subscription.close()
             raise
@@ -82,24 +84,24 @@ class Watcher:
 
     def _selects(self, entry: Entry) -> bool:
         matches = self._matches
-        return matches is None or matches(self.call.view(entry))
+        return matches is None or matches(self.request.view(entry))
 
 
-def last_state(call: Call, change: Change) -> Object:
+def last_state(request: Request, change: Change) -> Object:
     """Return the object of a DELETED event: the state before (for example, with finalizers) with
     the resourceVersion of the deletion."""
     entry = change.previous or change.entry
-    value = call.view(entry)
+    value = request.view(entry)
     metadata = {**value["metadata"], "resourceVersion": str(change.revision)}
     return {**value, "metadata": metadata}
 
 
-def bookmark(call: Call, revision: int, *, end: bool = False) -> Object:
+def bookmark(request: Request, revision: int, *, end: bool = False) -> Object:
     """Return the object of a BOOKMARK event. `end` marks the end of the initial events."""
     metadata: Object = {"resourceVersion": str(revision)}
     if end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-    served = call.served
+    served = request.served
     return {"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata}
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Attributes, intake
+from inkube.apiserver.registry import Write, intake
 from inkube.apiserver.webhooks.caller import WebhookCaller
 from inkube.apiserver.webhooks.views import HookAdmission
 from inkube.schemas import patch as patches
@@ -52,11 +52,11 @@ class Dispatcher:
         """Read the webhooks of configurations, once for all writes."""
         return [Hook(spec) for spec in specs]
 
-    async def mutate(self, hooks: list[Hook], attributes: Attributes) -> None:
+    async def mutate(self, hooks: list[Hook], write: Write) -> None:
         """Call mutating webhooks, which change the object in place. Raises StatusError."""
-        asking = self._admission(attributes)
-        invoked = attributes.rounds_of("MutatingAdmissionWebhook")
-        invoked.start_round(attributes.object)
+        asking = self._admission(write)
+        invoked = write.rounds_of("MutatingAdmissionWebhook")
+        invoked.start_round(write.object)
         changed = False
         for hook in hooks:
             seen = await asking.concerns(hook)
@@ -67,16 +67,16 @@ class Dispatcher:
                 invoked.mark_changed()
             if hook.reinvoked:
                 invoked.mark_called(hook)
-        if changed and attributes.object is not None:
-            _check_identity(attributes)
-        invoked.end(attributes.object)
+        if changed and write.object is not None:
+            _check_identity(write)
+        invoked.end(write.object)
 
-    async def validate(self, hooks: list[Hook], attributes: Attributes) -> None:
+    async def validate(self, hooks: list[Hook], write: Write) -> None:
         """Call validating webhooks at the same time.
 
         Raises the error of the first webhook in the order of the configurations that rejects.
         """
-        asking = self._admission(attributes)
+        asking = self._admission(write)
         asked = [
             (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
         ]
@@ -111,8 +111,8 @@ class Dispatcher:
             if not hook.ignores_failures:
                 raise _failure(hook, error) from error
 
-    def _admission(self, attributes: Attributes) -> HookAdmission:
-        return HookAdmission(attributes, self._store, self._authorizer)
+    def _admission(self, write: Write) -> HookAdmission:
+        return HookAdmission(write, self._store, self._authorizer)
 
     async def _call_hook(
         self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
@@ -127,7 +127,7 @@ class Dispatcher:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
         uid, version = self._uid(), hook.review_version
         body = review.build(admission.facts, view, uid=uid, version=version)
-        seconds = min(hook.seconds, admission.call.timeout)
+        seconds = min(hook.seconds, admission.request.timeout)
         try:
             document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
             answer = review.read(document, uid=uid, version=version, is_mutating=is_mutating)
@@ -136,9 +136,9 @@ class Dispatcher:
         except InvalidAnswerError as error:
             raise CallFailed(str(error)) from error
         for warning in answer.warnings:
-            admission.call.warn(warning)
+            admission.write.warn(warning)
         for key, value in answer.annotations.items():
-            admission.call.annotate(f"{hook.name}/{key}", value)
+            admission.write.notes.annotate(f"{hook.name}/{key}", value)
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer
@@ -178,12 +178,12 @@ def _apply_patch(obj: Object, operations: list[Any]) -> Object:
         raise status.internal_error(error.message) from error
 
 
-def _check_identity(attributes: Attributes) -> None:
+def _check_identity(write: Write) -> None:
     """Check that a webhook changed neither the namespace nor the kind of the object."""
-    assert attributes.object is not None, "asked by the caller"
-    intake.check_namespace(attributes.call, attributes.object)
-    call = attributes.call
-    call.resource.wording.check_admitted_type(call.served, attributes.object)
+    assert write.object is not None, "asked by the caller"
+    intake.check_namespace(write.request, write.object)
+    request = write.request
+    request.resource.wording.check_admitted_type(request.served, write.object)
 
 
 def _failure(hook: Hook, error: CallFailed) -> status.StatusError:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from inkube.apiserver import webhooks
-from inkube.apiserver.registry import Attributes, OnDemand, Operation, Resource, StoreCache, keys
+from inkube.apiserver.registry import OnDemand, Operation, Resource, StoreCache, Write, keys
 from inkube.schemas import webhooks as reviews
 from inkube.storage import Store
 
@@ -59,8 +59,8 @@ class MutatingWebhooks(Webhooks):
     name = "MutatingAdmissionWebhook"
     plural = "mutatingwebhookconfigurations"
 
-    async def mutate(self, attributes: Attributes) -> None:
-        await self._dispatcher().mutate(self._hooks.value, attributes)
+    async def mutate(self, write: Write) -> None:
+        await self._dispatcher().mutate(self._hooks.value, write)
 
 
 class ValidatingWebhooks(Webhooks):
@@ -69,5 +69,5 @@ class ValidatingWebhooks(Webhooks):
     name = "ValidatingAdmissionWebhook"
     plural = "validatingwebhookconfigurations"
 
-    async def validate(self, attributes: Attributes) -> None:
-        await self._dispatcher().validate(self._hooks.value, attributes)
+    async def validate(self, write: Write) -> None:
+        await self._dispatcher().validate(self._hooks.value, write)

@@ -10,7 +10,7 @@ import orjson
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Attributes, Call, DeleteOptions, conversions, keys, scales
+from inkube.apiserver.registry import DeleteOptions, Request, Write, conversions, keys, scales
 from inkube.schemas import selectors, status, webhooks
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
@@ -27,15 +27,15 @@ class HookAdmission:
     by earlier webhooks count.
     """
 
-    def __init__(self, attributes: Attributes, store: BaseStore, authorizer: Authorizer) -> None:
-        self.attributes = attributes
-        self.call: Call = attributes.call
+    def __init__(self, write: Write, store: BaseStore, authorizer: Authorizer) -> None:
+        self.write = write
+        self.request: Request = write.request
         self._store = store
         self._authorizer = authorizer
-        self._is_scale = self.call.subresource == "scale"
-        self.facts = _facts(attributes)
+        self._is_scale = self.request.subresource == "scale"
+        self.facts = _facts(write)
         self._request = matching.Request(
-            attributes.operation, self.call.served.gvr, self.call.subresource, self.facts.namespace
+            write.operation, self.request.served.gvr, self.request.subresource, self.facts.namespace
         )
 
     async def concerns(self, hook: Hook) -> RequestView | None:
@@ -44,10 +44,10 @@ class HookAdmission:
         Raises StatusError 403 if a match condition fails with an error, and 404 if the namespace
         does not exist.
         """
-        attributes = self.attributes
-        if not matching.either_matches(hook.objects, attributes.object, attributes.old):
+        write = self.write
+        if not matching.either_matches(hook.objects, write.object, write.old):
             return None
-        versions = self.call.resource.versions.values()
+        versions = self.request.resource.versions.values()
         others = (served.gvr for served in versions if served.version.served)
         resource = hook.match(self._request, others)
         if resource is None or not self._in_namespace(hook):
@@ -56,11 +56,11 @@ class HookAdmission:
         return seen if self._conditions_hold(hook, seen) else None
 
     def _in_namespace(self, hook: Hook) -> bool:
-        resource, namespace = self.call.served.gvr.resource, self.facts.namespace
+        resource, namespace = self.request.served.gvr.resource, self.facts.namespace
         if not hook.namespaces or (not namespace and resource != "namespaces"):
             return True
-        obj = self.attributes.object
-        if resource == "namespaces" and not self.call.subresource and obj is not None:
+        obj = self.write.object
+        if resource == "namespaces" and not self.request.subresource and obj is not None:
             return selectors.matches(hook.namespaces, matching.labels_of(obj))
         entry = self._store.get(keys.key("namespaces", "", namespace))
         if entry is None:
@@ -70,7 +70,7 @@ class HookAdmission:
     def _conditions_hold(self, hook: Hook, view: RequestView) -> bool:
         if not hook.conditions:
             return True
-        authorizer = auth.UserAuthorizer(self._authorizer, self.call.user)
+        authorizer = auth.UserAuthorizer(self._authorizer, self.request.user)
         variables = {
             "object": view.object,
             "oldObject": view.old,
@@ -84,7 +84,7 @@ class HookAdmission:
                 hook.conditions, variables, ignores=hook.ignores_failures
             )
         except webhooks.conditions.ConditionError as error:
-            group, plural = self.call.resource.group, self.call.resource.plural
+            group, plural = self.request.resource.group, self.request.resource.plural
             raise status.forbidden(group, plural, self.facts.name, str(error)) from error
 
     def _own_check(self, authorizer: "auth.UserAuthorizer") -> "auth.ResourceCheck":
@@ -93,13 +93,15 @@ class HookAdmission:
         """
         resource, facts = self.facts.resource, self.facts
         check = authorizer.group(resource.group).resource(resource.resource)
-        return check.subresource(facts.subresource).namespace(self.call.namespace).name(facts.name)
+        return (
+            check.subresource(facts.subresource).namespace(self.request.namespace).name(facts.name)
+        )
 
     async def _view_as(self, resource: GVR) -> RequestView:
-        served = self.call.resource.versions[resource.version]
-        own = self.facts.kind == self.call.served.gvk
+        served = self.request.resource.versions[resource.version]
+        own = self.facts.kind == self.request.served.gvk
         kind = served.gvk if own else self.facts.kind
-        obj, old = self.attributes.object, self.attributes.old
+        obj, old = self.write.object, self.write.old
         return RequestView(
             kind, resource, await self._view(obj, served), await self._view(old, served)
         )
@@ -108,23 +110,23 @@ class HookAdmission:
         if obj is None:
             return None
         if self._is_scale:
-            return scales.to_scale(self.call, obj, lenient=True, with_ownership=True)
-        if served is self.call.served:
+            return scales.to_scale(self.request, obj, lenient=True, with_ownership=True)
+        if served is self.request.served:
             return obj
-        return await conversions.in_version(self.call.resource, obj, served)
+        return await conversions.in_version(self.request.resource, obj, served)
 
     async def change(self, view: RequestView, patched_object: Object) -> bool:
         """Replace the object of the write with a patched view. Returns whether it changed."""
-        obj = self.attributes.object
+        obj = self.write.object
         assert obj is not None, "only what there is can be patched"
         if self._is_scale:
-            return _rescale(self.call, obj, patched_object)
-        served = self.call.resource.versions[view.resource.version]
-        new = _decode(self.call, served, patched_object, self.facts.kind)
+            return _rescale(self.request, obj, patched_object)
+        served = self.request.resource.versions[view.resource.version]
+        new = _decode(self.request, served, patched_object, self.facts.kind)
         if _text(new) == _text(view.object):
             return False
-        if served is not self.call.served:
-            new = await conversions.in_version(self.call.resource, new, self.call.served)
+        if served is not self.request.served:
+            new = await conversions.in_version(self.request.resource, new, self.request.served)
         obj.clear()
         obj.update(new)
         return True
@@ -134,67 +136,67 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _decode(call: Call, served: Served, patched: Object, kind: GVK) -> Object:
+def _decode(request: Request, served: Served, patched: Object, kind: GVK) -> Object:
     """Decode a patched object: set its kind, prune and default it. Raises StatusError 500.
 
     `kind` differs from the kind of the resource if a subresource has its own kind.
     """
     if not isinstance(patched.get("metadata"), dict):
         patched["metadata"] = {}
-    named = served.gvk if kind == call.served.gvk else kind
+    named = served.gvk if kind == request.served.gvk else kind
     try:
-        return call.resource.decode_admitted(served, patched, named)
+        return request.resource.decode_admitted(served, patched, named)
     except DecodeError as error:
         raise status.internal_error(str(error)) from error
 
 
-def _rescale(call: Call, obj: Object, patched: Object) -> bool:
+def _rescale(request: Request, obj: Object, patched: Object) -> bool:
     """Copy the replicas of a patched Scale into the object. Returns whether they changed."""
     replicas = (patched.get("spec") or {}).get("replicas") or 0
     if type(replicas) is not int:
         raise status.internal_error(
             "json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas"
         )
-    return scales.set_replicas(call, obj, replicas)
+    return scales.set_replicas(request, obj, replicas)
 
 
-def _facts(attributes: Attributes) -> Facts:
-    call = attributes.call
-    namespace = call.namespace
-    if call.resource.is_namespaces:
-        namespace = call.name
+def _facts(write: Write) -> Facts:
+    request = write.request
+    namespace = request.namespace
+    if request.resource.is_namespaces:
+        namespace = write.name
     return Facts(
-        kind=_kind(attributes),
-        resource=call.served.gvr,
-        subresource=call.subresource,
-        name="" if call.in_collection else call.name,
+        kind=_kind(write),
+        resource=request.served.gvr,
+        subresource=request.subresource,
+        name="" if request.in_collection else write.name,
         namespace=namespace,
-        operation=attributes.operation,
-        user=call.user.info(),
-        dry_run=attributes.dry_run,
-        options=_options(attributes),
+        operation=write.operation,
+        user=request.user.info(),
+        dry_run=write.dry_run,
+        options=_options(write),
     )
 
 
-def _kind(attributes: Attributes) -> GVK:
+def _kind(write: Write) -> GVK:
     """Return the kind of the request's object, which can be the own kind of a subresource."""
-    call, obj = attributes.call, attributes.object
-    if call.subresource == "scale":
+    request, obj = write.request, write.object
+    if request.subresource == "scale":
         return scales.SCALE
-    if not call.subresource or obj is None or obj.get("kind") == call.served.kind:
-        return call.served.gvk
+    if not request.subresource or obj is None or obj.get("kind") == request.served.kind:
+        return request.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
 
 
-def _options(attributes: Attributes) -> Object:
+def _options(write: Write) -> Object:
     """Return the options of the request as CreateOptions, UpdateOptions or DeleteOptions."""
-    told: Object = {"kind": _VERBS[attributes.operation], "apiVersion": "meta.k8s.io/v1"}
-    if isinstance(attributes.options, DeleteOptions):
-        told |= _delete_options(attributes.options)
-    if attributes.dry_run:
+    told: Object = {"kind": _VERBS[write.operation], "apiVersion": "meta.k8s.io/v1"}
+    if isinstance(write.options, DeleteOptions):
+        told |= _delete_options(write.options)
+    if write.dry_run:
         told["dryRun"] = ["All"]
-    options = attributes.call.options
-    if attributes.operation != "DELETE":
+    options = write.request.options
+    if write.operation != "DELETE":
         if options.field_manager:
             told["fieldManager"] = options.field_manager
         if options.told_validation:

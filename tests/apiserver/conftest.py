@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import logging
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
@@ -114,8 +115,14 @@ class Web:
         return await self.ask("PATCH", path, body, Content_Type=media)
 
 
+@pytest.fixture(scope="module")
+def engine() -> str:
+    """The engine of writes; the tests of the registry replace it."""
+    return os.environ.get("INKUBE_ENGINE", "fast")
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def server():
+async def server(engine):
     """A server with the kind Boat."""
     async with APIServer() as server:
         await server.client.create(BOAT_CRD)

@@ -10,18 +10,20 @@ from inkube.apiserver import registry, root
 from inkube.apiserver.handlers import data_of
 from inkube.apiserver.http import bodies, read_delete_options
 from inkube.apiserver.registry import (
-    Call,
     DeleteOptions,
     ListOptions,
-    Outcome,
+    Patch,
     Registry,
+    Request,
     Resources,
+    Sent,
     User,
     WriteOptions,
     changes,
     conversions,
     intake,
     listing,
+    patches,
 )
 from inkube.apiserver.watching import SLOW, Watcher, bookmark, too_old
 from inkube.controllers.client import (
@@ -95,12 +97,12 @@ class InProcessClient:
     async def get(
         self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
-        call = self._call("get", resource, self._namespace(namespace), name, subresource)
-        with _errors_of(call):
+        request = self._request("get", resource, self._namespace(namespace), name, subresource)
+        with _errors_of(request):
             await self._registry.store.current()
-            entry = self._registry.get(call)
-            [converted] = await self._registry.shown(call, [entry])
-            return self._in_requested_form(call, call.copy(converted))
+            entry = self._registry.get(request)
+            [converted] = await self._registry.shown(request, [entry])
+            return self._in_requested_form(request, request.copy(converted))
 
     async def list(
         self,
@@ -111,11 +113,11 @@ class InProcessClient:
         fields: str = "",
     ) -> ObjectList:
         selection = selection_of(namespace, labels, fields)
-        call = self._call("list", resource, selection.namespace or self._default_namespace)
+        request = self._request("list", resource, selection.namespace or self._default_namespace)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
-        with _errors_of(call):
-            page = await listing.find(self._registry, call, options)
-        items = [self._copy(call, entry) for entry in page.entries]
+        with _errors_of(request):
+            page = await listing.find(self._registry, request, options)
+        items = [self._copy(request, entry) for entry in page.entries]
         return ObjectList(items, str(page.revision))
 
     def watch(
@@ -128,7 +130,7 @@ class InProcessClient:
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
         selection = selection_of(namespace, labels, fields)
-        call = self._call("watch", resource, selection.namespace or self._default_namespace)
+        request = self._request("watch", resource, selection.namespace or self._default_namespace)
         options = ListOptions(
             labels=selection.labels,
             fields=selection.fields,
@@ -136,46 +138,45 @@ class InProcessClient:
             watch=True,
             bookmarks=True,
         )
-        with _errors_of(call):
-            return self._events(Watcher(self._registry, call, options))
+        with _errors_of(request):
+            return self._events(Watcher(self._registry, request, options))
 
     async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Yield events as they are published, each with a copy of the object."""
-        call = watcher.call
-        resource, served = call.resource, call.served
-        with _errors_of(call):
+        request = watcher.request
+        resource, served = request.resource, request.served
+        with _errors_of(request):
             subscription, initial = await watcher.subscribe()
         resource.watchers.add(subscription.close)
-        with subscription, _errors_of(call), ExitStack() as stack:
+        with subscription, _errors_of(request), ExitStack() as stack:
             stack.callback(resource.watchers.discard, subscription.close)
             for entry in initial:
-                yield Event("ADDED", self._copy(call, entry))
+                yield Event("ADDED", self._copy(request, entry))
             if watcher.tells_end:
-                yield Event("BOOKMARK", bookmark(call, watcher.start, end=True))
+                yield Event("BOOKMARK", bookmark(request, watcher.start, end=True))
             try:
                 async for change in subscription:
                     [change] = await conversions.shown_changes(resource, served, [change])
                     kind = watcher.type_of(change)
                     if kind == "DELETED":
-                        yield Event(kind, self._last(call, change))
+                        yield Event(kind, self._last(request, change))
                     elif kind:
-                        yield Event(kind, self._copy(call, change.entry))
+                        yield Event(kind, self._copy(request, change.entry))
             except storage_errors.SlowConsumer as error:
                 raise status.expired(SLOW) from error
             except storage_errors.Compacted as error:
                 raise too_old(watcher.start, error.compacted) from error
 
     async def revision(self, resource: Kind) -> str:
-        return str(self._registry.store.newest(self._call("list", resource, "").key))
+        return str(self._registry.store.newest(self._request("list", resource, "").key))
 
     async def create(
         self, obj: "Object | root.models.Resource", *, dry_run: bool = False
     ) -> Object:
-        call, value = self._call_for("create", obj, dry_run=dry_run)
-        with _errors_of(call):
-            value = intake.admit(call, value, [])
-            intake.check_namespace(call, value)
-            return await self._result(call, await self._registry.create(call, value))
+        request, sent = self._request_of("create", _as_dict(obj), dry_run=dry_run)
+        with _errors_of(request):
+            body = intake.accept(request, sent)
+            return await self._write(request, changes.Create(request, body))
 
     async def update(
         self,
@@ -188,12 +189,13 @@ class InProcessClient:
         original = _as_dict(obj)
         if is_status:  # an update of status ignores other members, and the spec of a CRD is large
             original = {name: original[name] for name in _OF_STATUS if name in original}
-        call, value = self._call_for("update", original, subresource=subresource, dry_run=dry_run)
-        with _errors_of(call):
-            value = intake.admit(call, value, [])
-            intake.check_namespace(call, value)
-            change = changes.put_status(value) if is_status else changes.put(call, value)
-            return await self._result(call, await self._registry.update(call, change))
+        request, sent = self._request_of(
+            "update", original, subresource=subresource, dry_run=dry_run
+        )
+        with _errors_of(request):
+            body = intake.accept(request, sent)
+            change = changes.PutStatus if is_status else changes.Put
+            return await self._write(request, change(request, body))
 
     async def patch(
         self,
@@ -207,64 +209,53 @@ class InProcessClient:
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        call = self._call("patch", resource, self._namespace(namespace), name, subresource)
-        call.options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
-        call.manager = field_manager or self._manager
-        _check_size(call, orjson.dumps(patch))
-        with _errors_of(call):
+        request = self._request("patch", resource, self._namespace(namespace), name, subresource)
+        options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
+        request = request._replace(options=options, manager=field_manager or self._manager)
+        size = len(orjson.dumps(patch))
+        _check_size(request, size)
+        with _errors_of(request):
+            document = Patch(bodies.applied(patch) if type == "apply" else patch, [], size=size)
             if subresource == "scale":
-                change = registry.scaling.patch(call, type, patch, self._registry.system_fields)
-            elif type == "apply":
-                change = changes.apply(call, bodies.applied(patch), self._registry.system_fields)
-            else:
-                change = changes.patch(call, type, changes.Patch(patch, []))
-            return await self._result(call, await self._registry.update(call, change))
+                return await self._write(request, registry.scaling.of(type, document))
+            return await self._write(request, patches.of(request, type, document))
 
     async def delete(
         self, resource: Kind, name: str, namespace: str = "", *, options: Object | None = None
     ) -> Object:
-        call = self._call("delete", resource, self._namespace(namespace), name)
+        request = self._request("delete", resource, self._namespace(namespace), name)
         delete_options = DeleteOptions()
         if options:
             delete_options, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
-        with _errors_of(call):
-            return await self._result(call, await self._registry.delete(call, delete_options))
+        with _errors_of(request):
+            return await self._write(request, changes.Delete(delete_options))
 
     def _namespace(self, namespace: str) -> str:
         return namespace or self._default_namespace or NAMESPACE
 
-    def _call_for(
-        self,
-        verb: str,
-        obj: "Object | root.models.Resource",
-        *,
-        subresource: str = "",
-        dry_run: bool = False,
-    ) -> tuple[Call, Object]:
-        """Return the call for the object's own namespace and name, and a copy of the object."""
-        body = orjson.dumps(_as_dict(obj))
+    def _request_of(
+        self, verb: str, obj: Object, *, subresource: str = "", dry_run: bool = False
+    ) -> tuple[Request, Sent]:
+        """Return the request for the object's own namespace and name, and a copy of the object."""
+        body = orjson.dumps(obj)
         copy: Object = orjson.loads(body)
         gvr = self.resource_of(copy)
         meta = copy.get("metadata") or {}
         if self.is_namespaced(gvr.group, copy["kind"]) and not meta.get("namespace"):
             meta = copy["metadata"] = {**meta, "namespace": self._namespace("")}
         name = meta.get("name", "")
-        call = self._call(verb, gvr, meta.get("namespace", ""), name, subresource)
-        _check_size(call, body)
-        call.options = WriteOptions(dry_run=dry_run)
-        return call, copy
+        request = self._request(verb, gvr, meta.get("namespace", ""), name, subresource)
+        _check_size(request, len(body))
+        return request._replace(options=WriteOptions(dry_run=dry_run)), Sent(copy, len(body))
 
-    def _call(
+    def _request(
         self, verb: str, resource: Kind, namespace: str, name: str = "", subresource: str = ""
-    ) -> Call:
+    ) -> Request:
         gvr = gvr_of(resource)
         served_resource = self._resources.get(gvr.group, gvr.resource)
         served = served_resource.served(gvr.version) if served_resource is not None else None
         if served_resource is None or served is None:
             raise status.resource_not_found(_no_resource(gvr))
-        call_namespace = namespace if served_resource.namespaced else ""
-        if served_resource.is_namespaces:
-            call_namespace = ""
         if not served_resource.definition.is_stored:
             error = served_resource.wording.method_not_allowed(served.gvr, verb)
             error.message += "; its objects are not stored: send it over HTTP"
@@ -273,54 +264,55 @@ class InProcessClient:
         parts = {"": True, "status": version.status, "scale": version.scale}
         if not parts.get(subresource, version.subresource(subresource)):
             raise served_resource.wording.no_subresource(served.gvr, name)
-        return Call(
+        return intake.request(
             verb,
             served_resource,
             served,
-            call_namespace,
-            name,
-            subresource,
-            user=CONTROLLER,
+            CONTROLLER,
+            namespace=namespace,
+            name=name,
+            subresource=subresource,
             manager=self._manager,
         )
 
-    def _in_requested_form(self, call: Call, obj: Object) -> Object:
+    def _in_requested_form(self, request: Request, obj: Object) -> Object:
         return (
-            registry.scales.to_scale(call, obj, with_ownership=True)
-            if call.subresource == "scale"
+            registry.scales.to_scale(request, obj, with_ownership=True)
+            if request.subresource == "scale"
             else obj
         )
 
-    def _copy(self, call: Call, entry: Entry) -> Object:
-        return orjson.loads(data_of(call, entry))  # type: ignore[no-any-return]
+    def _copy(self, request: Request, entry: Entry) -> Object:
+        return orjson.loads(data_of(request, entry))  # type: ignore[no-any-return]
 
-    def _last(self, call: Call, change: Change) -> Object:
+    def _last(self, request: Request, change: Change) -> Object:
         """Return the object of a DELETED event, as `watching.last_state`, as a copy."""
-        obj = self._copy(call, change.previous or change.entry)
+        obj = self._copy(request, change.previous or change.entry)
         obj["metadata"]["resourceVersion"] = str(change.revision)
         return obj
 
-    async def _result(self, call: Call, outcome: Outcome) -> Object:
-        [converted] = await self._registry.shown(call, [outcome.entry])
-        return self._in_requested_form(call, self._copy(call, converted))
+    async def _write(self, request: Request, change: registry.Change) -> Object:
+        outcome = await self._registry.write(request, change)
+        [converted] = await self._registry.shown(request, [outcome.entry])
+        return self._in_requested_form(request, self._copy(request, converted))
 
 
 @contextmanager
-def _errors_of(call: Call) -> Iterator[None]:
+def _errors_of(request: Request) -> Iterator[None]:
     """Raise the errors that clients of the kind receive over HTTP. Raises StatusError."""
     try:
         yield
     except storage_errors.StorageError as error:
         raise registry.failures.as_status(error) from error
     except status.StatusError as error:
-        call.resource.wording.refusal(error)
+        request.resource.wording.refusal(error)
         raise
 
 
-def _check_size(call: Call, body: bytes) -> None:
+def _check_size(request: Request, size: int) -> None:
     """Apply the limit of bodies. Raises StatusError 413."""
-    limit = call.resource.definition.max_body
-    if len(body) > (limit or bodies.MAX_BODY):
+    limit = request.resource.definition.max_body
+    if size > (limit or bodies.MAX_BODY):
         raise bodies.too_large(limit)
 
 

@@ -24,12 +24,11 @@ class SubresourceHandler:
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError, 405 for a verb that the subresource lacks."""
-        call = exchange.call
-        info = exchange.info
+        request, info = exchange.request, exchange.info
         if info.verb not in self._subresource.verbs:
-            gvr = call.served.gvr
-            raise call.resource.wording.method_not_allowed(gvr, info.verb)
-        question = await _question(exchange.request, info, call.served.api_version)
+            gvr = request.served.gvr
+            raise request.resource.wording.method_not_allowed(gvr, info.verb)
+        question = await _question(exchange.http, info, request.served.api_version)
         reply = await self._subresource.answer(question, self._environment)
         return _render(reply, exchange.form)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry import Pending, Resource, Resources, SystemFields
+from inkube.apiserver import registry
+from inkube.apiserver.registry import Resource, Resources, SystemFields, Transactor, failures
 from inkube.controllers.environment import Environment
 from inkube.controllers.records import Record
 from inkube.controllers.transactions import Transaction, View, Write
@@ -35,7 +36,7 @@ class StoredRecords:
         try:
             entries = await self._store.commit([self.write(record) for record in records])
         except storage_errors.PreconditionError as error:
-            raise self._refusal(error) from error
+            raise self._refusal(error, records) from error
         return [orjson.loads(entry.data) for entry in entries]
 
     def write(self, record: Record) -> writes.Write:
@@ -62,15 +63,15 @@ class StoredRecords:
             raise status.resource_not_found()
         return resource
 
-    def _refusal(self, error: storage_errors.PreconditionError) -> status.StatusError:
-        _, _, path = error.key.partition("/registry/")
-        name = path.rpartition("/")[2]
-        resource = path.partition("/")[0]
-        if isinstance(error, storage_errors.NotFound):
-            return status.not_found("", resource, name)
-        if isinstance(error, storage_errors.AlreadyExists):
-            return status.already_exists("", resource, name)
-        return status.conflict("", resource, name)
+    def _refusal(
+        self, error: storage_errors.PreconditionError, records: Sequence[Record]
+    ) -> status.StatusError:
+        """Return the error for the record whose key the store refuses."""
+        for record in records:
+            resource, meta = self._resource(record.object), record.object["metadata"]
+            if resource.key(meta.get("namespace", ""), meta["name"]) == error.key:
+                return failures.refusal(error, resource.group, resource.plural, meta["name"])
+        raise error
 
 
 def transactor(
@@ -78,27 +79,28 @@ def transactor(
     environment: Callable[[], Environment],
     records: StoredRecords,
     store: Store,
-) -> Callable[[Pending], Any]:
+) -> Transactor:
     """Return a kind's transaction in the form that the registry enters."""
 
     @asynccontextmanager
-    async def enter(pending: Pending) -> AsyncIterator[None]:
-        write = Write(
-            operation=_OPERATIONS[pending.operation],
-            namespace=pending.namespace,
-            name=pending.name,
-            subresource=pending.subresource,
-            user=pending.user,
-            dry_run=pending.dry_run,
-            old=None if pending.entry is None else pending.entry.value,
-            obj=pending.obj,
-            record=pending.record,
-            goes=pending.goes,
-            confirm=partial(pending.confirm, store),
-            warn=pending.warn,
+    async def enter(write: registry.Write, further: list[writes.Write]) -> AsyncIterator[None]:
+        request = write.request
+        told = Write(
+            operation=_OPERATIONS[write.operation],
+            namespace=request.namespace,
+            name=write.name,
+            subresource=request.subresource,
+            user=request.user.name,
+            dry_run=write.dry_run,
+            old=None if write.entry is None else write.entry.value,
+            obj=write.object,
+            record=write.record,
+            goes=write.goes,
+            confirm=partial(write.confirm, store),
+            warn=write.warn,
         )
-        async with declared(write, environment()):
-            pending.beside += [records.write(record) for record in write.records]
+        async with declared(told, environment()):
+            further += [records.write(record) for record in told.records]
             yield
 
     return enter

@@ -13,7 +13,7 @@ import inkube
 from inkube.apiserver.auth import attributes
 from inkube.apiserver.auth.rbac import GROUP
 from inkube.apiserver.http import requests
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 from inkube.apiserver.server import APIServer
 from inkube.schemas import selectors, status
 

@@ -8,7 +8,7 @@ import pytest
 
 from inkube.apiserver.auth.attributes import Attributes
 from inkube.apiserver.auth.rbac import GROUP, RBAC
-from inkube.apiserver.registry.calls import User
+from inkube.apiserver.registry import User
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.storage.log import MemoryLog
 from inkube.storage.store import Store

@@ -8,10 +8,12 @@ import io
 import sys
 
 import bombs
+import engines
 from aiohttp import ClientSession
 
 from inkube import APIServer
 
+pytestmark = engines.only_fast
 SMALL, LARGE = bombs.bombs(0.02), bombs.bombs(0.08)
 MORE = 4_000
 """Allowed additional calls: one for each operation of the JSON patch and each port of the

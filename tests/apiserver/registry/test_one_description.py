@@ -137,9 +137,9 @@ def read_the_flag(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_marked(definition: Definition) -> bool:
         return getattr(definition, "is_marked", False)
 
-    def prepare(write: Any, fields: Any) -> None:
-        before_create(write, fields)
-        if is_marked(write.call.resource.definition):
+    def prepare(write: Any) -> None:
+        before_create(write)
+        if is_marked(write.request.resource.definition):
             write.object["metadata"]["annotations"] = {"marked": "true"}
 
     def listed(definition: Definition, version: str) -> Any:

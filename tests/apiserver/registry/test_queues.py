@@ -2,13 +2,14 @@
 
 import asyncio
 
+import engines
 import pytest
 
 import inkube
-from inkube.apiserver.registry import queues
-from inkube.apiserver.registry.queues import Queues
-from inkube.apiserver.registry.registry import Registry
+from inkube.apiserver.registry.engine import FastEngine, queues
+from inkube.apiserver.registry.engine.queues import Queues
 
+pytestmark = engines.only_fast
 COUNT = 16
 
 
@@ -85,17 +86,17 @@ async def test_nothing_is_kept_of_those_who_are_done(monkeypatch):
 async def test_patches_of_one_object_are_each_made_once(kept, tmp_path, monkeypatch):
     monkeypatch.setattr(queues, "PATIENCE", 60)  # for slow machines
     made = []
-    update = Registry._update
+    run_stages = FastEngine.run_stages
 
-    async def counted(self, call, *others):
-        made.append(call.name)
-        return await update(self, call, *others)
+    async def counted(self, write, change):
+        made.append(write.name)
+        return await run_stages(self, write, change)
 
     data = tmp_path / "it.db" if kept == "file" else None
     async with inkube.APIServer(data=data) as server:
         meta = {"name": "it", "namespace": "default"}
         await server.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
-        monkeypatch.setattr(Registry, "_update", counted)
+        monkeypatch.setattr(FastEngine, "run_stages", counted)
         patches = [{"data": {f"k{number}": "v"}} for number in range(COUNT)]
         await asyncio.gather(
             *(server.client.patch("v1/configmaps", "it", "default", patch=p) for p in patches)

@@ -10,7 +10,8 @@ import pytest
 from secretstores import MemorySecretStore
 
 from inkube import APIServer
-from inkube.apiserver.registry.admission import Attributes, Effect, Plugin
+from inkube.apiserver import registry
+from inkube.apiserver.registry import Effect, Plugin
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.kinds import KindModule
@@ -59,11 +60,11 @@ class Refuser(Plugin):
     def __init__(self, step: str) -> None:
         self._step = step
 
-    async def validate(self, attributes: Attributes) -> None:
+    async def validate(self, write: registry.Write) -> None:
         if self._step == "validate":
             raise status.bad_request("refused by a validating plugin")
 
-    def reserve(self, attributes: Attributes) -> Effect | None:
+    def reserve(self, write: registry.Write) -> Effect | None:
         async def refuse(reservation: Reservation) -> None:
             raise status.bad_request("refused when something was written")
 

@@ -15,17 +15,19 @@ CONFIG_MAP = {
 }  # fmt: skip
 
 
-async def test_an_object_deleted_during_its_update_is_not_found(monkeypatch):
+async def test_an_object_deleted_during_its_update_is_not_found(monkeypatch, engine):
     async with APIServer() as server:
         await server.client.create(CONFIG_MAP)
-        submit = server.store.submit
+        method = "submit" if engine == "fast" else "commit"
+        commit = getattr(server.store, method)
 
-        async def too_late(write):
-            monkeypatch.setattr(server.store, "submit", submit)
+        async def too_late(batch):
+            write = batch if engine == "fast" else batch[0]
+            monkeypatch.setattr(server.store, method, commit)
             await server.store.delete(write.key, write.expected)
             raise NotFound(write.key)
 
-        monkeypatch.setattr(server.store, "submit", too_late)
+        monkeypatch.setattr(server.store, method, too_late)
         with pytest.raises(StatusError, match='configmaps "a" not found') as caught:
             await server.client.patch("v1/configmaps", "a", "default", patch={"data": {"n": "2"}})
         assert caught.value.code == 404

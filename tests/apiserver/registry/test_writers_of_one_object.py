@@ -12,13 +12,14 @@ from collections.abc import Callable
 from typing import Any, Self
 from unittest import mock
 
+import engines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shakylog import ShakyLog
 
 from inkube import APIServer
-from inkube.apiserver.registry import keys, queues
-from inkube.apiserver.registry.attempts import Pipelined
+from inkube.apiserver.registry import keys
+from inkube.apiserver.registry.engine import FastEngine, queues
 from inkube.apiserver.root.sources import foundation
 from inkube.schemas.status import Reason, StatusError
 from inkube.storage.entry import Change
@@ -237,9 +238,9 @@ async def _hold(chance: random.Random, failing: float, count: int, *, pipelined:
     records = [record for record, _ in await log.changes(STORED, began, 10_000)]
     for server, changes in zip(servers, told, strict=True):
         await server.store.current()
-        attempts = server.registry._attempts
-        if isinstance(attempts, Pipelined):
-            lines = attempts.queues._lines
+        engine = server.registry.engine
+        if isinstance(engine, FastEngine) and engine.queues is not None:
+            lines = engine.queues._lines
             assert [key for key in lines if key.startswith(STORED)] == []
         heard = [change for change in changes if change.revision > began]
         assert [change.revision for change in heard] == [each.revision for each in records]
@@ -323,6 +324,7 @@ async def test_who_names_a_version_waits_for_what_is_underway():
         assert await server.client.get(MAPS, "a", NAMESPACE) == patched
 
 
+@engines.only_fast
 async def test_patches_of_one_object_share_commits(monkeypatch):
     monkeypatch.setattr(queues, "PATIENCE", 60)  # for slow machines
     log = ShakyLog(random.Random(1))

@@ -3,7 +3,7 @@
 from typing import get_args
 
 import inkube
-from inkube.apiserver.registry.admission import LatePlugin, Operation, Plugin
+from inkube.apiserver.registry import LatePlugin, Operation, Plugin
 from inkube.apiserver.root import plugins
 
 

@@ -15,8 +15,7 @@ from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from inkube.apiserver.registry.admission import Chain
-from inkube.apiserver.registry.calls import Call
-from inkube.apiserver.registry.commits import Outcome
+from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.resources import Resource
 from inkube.storage import BaseStore, Entry
 
@@ -36,42 +35,41 @@ class UnchangedPatch(NamedTuple):
 
 
 class Repeats:
-    """The cache of one store. If it `is_disabled`, it stays empty."""
+    """The cache of one store."""
 
-    def __init__(self, store: BaseStore, chain: Chain, *, is_disabled: bool = False) -> None:
+    def __init__(self, store: BaseStore, chain: Chain) -> None:
         self._store = store
         self._chain = chain
-        self._is_disabled = is_disabled
 
-    async def find(self, call: Call, kind: str, body: bytes) -> Entry | None:
+    async def find(self, request: Request, kind: str, body: bytes) -> Entry | None:
         """Return the stored object if the patch is cached for its newest version, else None. Adds
-        the cached warnings to the call."""
-        found = _of(call.resource).get(call.key)
+        the cached warnings to the request."""
+        found = _of(request.resource).get(request.key)
         if found is None:
             return None
         await self._store.current()
-        entry = self._store.get(call.key)
-        if entry is None or entry.revision != found.revision or not self._repeats(call.resource):
+        entry = self._store.get(request.key)
+        if entry is None or entry.revision != found.revision or not self._repeats(request.resource):
             return None
-        warnings = found.warnings.get(_digest(call, kind, body))
+        warnings = found.warnings.get(_digest(request, kind, body))
         if warnings is None:
             return None
         for text in warnings:
-            call.warn(text)
+            request.warn(text)
         return entry
 
     def note(
-        self, call: Call, kind: str, body: bytes, outcome: Outcome, warnings: Sequence[str]
+        self, request: Request, kind: str, body: bytes, entry: Entry, warnings: Sequence[str]
     ) -> None:
-        """Add a patch to the cache if it changed nothing. `warnings` are those of the patch."""
-        if outcome.changed or self._is_disabled or not self._repeats(call.resource):
+        """Add a patch that changed nothing of an entry. `warnings` are those of the patch."""
+        if not self._repeats(request.resource):
             return
-        objects, revision = _of(call.resource), outcome.entry.revision
-        found = objects.get(call.key)
+        objects, revision = _of(request.resource), entry.revision
+        found = objects.get(request.key)
         if found is None or found.revision != revision:
-            found = objects[call.key] = UnchangedPatch(revision, OrderedDict())
-        objects.move_to_end(call.key)
-        found.warnings[_digest(call, kind, body)] = warnings
+            found = objects[request.key] = UnchangedPatch(revision, OrderedDict())
+        objects.move_to_end(request.key)
+        found.warnings[_digest(request, kind, body)] = warnings
         if len(found.warnings) > EACH:
             found.warnings.popitem(last=False)
         if len(objects) > MAX_REPEATS:
@@ -93,10 +91,10 @@ class Repeats:
         )
 
 
-def _digest(call: Call, kind: str, body: bytes) -> bytes:
+def _digest(request: Request, kind: str, body: bytes) -> bytes:
     digest = blake2b(body, digest_size=_DIGEST)
-    beside = (call.subresource, call.served.name, call.manager, call.options)
-    digest.update(repr((kind, beside, call.user)).encode())
+    beside = (request.subresource, request.served.name, request.manager, request.options)
+    digest.update(repr((kind, beside, request.user)).encode())
     return digest.digest()
 
 

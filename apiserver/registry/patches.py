@@ -1,0 +1,196 @@
+"""The changes of PATCH: JSON patch, merge patch, strategic merge patch, server-side apply.
+
+Follows handlers/patch.go: jsonPatcher, smpPatcher and applyPatcher.
+"""
+
+from typing import Any, NamedTuple
+
+from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry.changes import Update
+from inkube.apiserver.registry.requests import NOTHING_SEALED, Request, Sealed
+from inkube.apiserver.registry.write import Write
+from inkube.schemas import bodies as decoding
+from inkube.schemas import patch as rules
+from inkube.schemas import sealing, status
+from inkube.schemas.golang import cannot_unmarshal, gotext
+from inkube.schemas.objects import Object
+from inkube.schemas.ownership import Steps
+from inkube.schemas.ownership import apply as apply_rules
+
+
+class Patch(NamedTuple):
+    """A patch document, the errors for its duplicate keys, its text and its size in bytes."""
+
+    value: Any
+    duplicates: list[str]
+    text: str = ""
+    size: int = 0
+    sealed: Sealed = NOTHING_SEALED
+
+
+class MergePatch(Update):
+    """A JSON merge patch (RFC 7386), and the base of the other patches but apply."""
+
+    __slots__ = ("_patch", "sealed")
+    is_strategic = False
+
+    def __init__(self, patch: Patch) -> None:
+        super().__init__(patch.size, **self._of_version(patch.value))
+        self._patch, self.sealed = patch, patch.sealed
+
+    def made(self, write: Write) -> Object:
+        request = write.request
+        old = write.copy_of_old()
+        new, unknown = self.applied(request, old)
+        if not isinstance(new, dict):
+            raise status.bad_request("a patch must leave an object")
+        if request.resource.definition.has_secrets:
+            sealing.note_removed(new, old, self._patch.value)
+        return intake.accept_patched(
+            write, new, self._strict(unknown), self.text, strategic=self.is_strategic
+        )
+
+    def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
+        """Return the patched object, and unknown fields of the patch's operations. `old` does not
+        change. Raises StatusError."""
+        return rules.merge(old, self._patch.value), []
+
+    def text(self) -> str:
+        """Return the patch as a refusal shows it."""
+        return self._patch.text
+
+    def _strict(self, unknown: list[str]) -> list[str]:
+        """Return the strict errors of the patch itself."""
+        return self._patch.duplicates
+
+    def _of_version(self, body: Any) -> dict[str, bool]:
+        """Return whether the patch sets the resourceVersion, so that a lost race is a conflict
+        (`names_version`), and whether its result can depend on the stored one
+        (`reads_version`)."""
+        meta = body.get("metadata") if isinstance(body, dict) else None
+        return {"names_version": isinstance(meta, dict) and bool(meta.get("resourceVersion"))}
+
+
+class StrategicPatch(MergePatch):
+    """A strategic merge patch, by the patch strategies of Go types."""
+
+    __slots__ = ()
+    is_strategic = True
+
+    def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
+        return rules.strategic(old, self._patch.value, request.served.version.schema), []
+
+    def text(self) -> str:
+        return gotext.plain(self._patch.value)
+
+
+class JsonPatch(MergePatch):
+    """A JSON patch (RFC 6902)."""
+
+    __slots__ = ()
+
+    def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
+        return rules.apply_json_patch(old, self._patch.value)
+
+    def _strict(self, unknown: list[str]) -> list[str]:
+        text = self._patch.text.encode()
+        found = decoding.in_document_order(text, self._patch.duplicates, unknown)
+        return [f"json patch {each}" for each in found]
+
+    def _of_version(self, body: Any) -> dict[str, bool]:
+        if not isinstance(body, list):
+            return {"names_version": False, "reads_version": True}
+        named = read = False
+        for step in body:  # there can be 10,000 operations, so the loop calls no functions
+            if step.__class__ is not dict:
+                continue
+            if "path" in step and step["path"] in _WITH_VERSION:
+                read = True
+                named = named or step["path"] == _VERSION
+            if "from" in step and step["from"] in _WITH_VERSION:
+                read = True
+        return {"names_version": named, "reads_version": read}
+
+
+_VERSION = "/metadata/resourceVersion"
+_WITH_VERSION = ("", "/metadata", _VERSION)
+KINDS = {"json": JsonPatch, "merge": MergePatch, "strategic": StrategicPatch}
+
+
+class Apply(Update):
+    """Server-side apply, which records the owners of fields together with the fields.
+
+    Raises StatusError 400 for invalid metadata. The checks have the order of applyPatcher and
+    patcher.applyPatch.
+    """
+
+    __slots__ = ("_body", "creates", "sealed")
+
+    def __init__(self, request: Request, patch: Patch) -> None:
+        body, self.sealed = patch.value, Sealed()
+        if request.resource.definition.has_secrets:
+            sealing.seal(body, self.sealed)
+        if body.get("metadata") is None:
+            body["metadata"] = {}
+        if not isinstance(body["metadata"], dict):
+            error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
+            kind = request.served.kind
+            raise decoding.cannot_handle(request.served.api_version, kind, kind, error.text)
+        version = body["metadata"].get("resourceVersion")
+        super().__init__(patch.size, names_version=bool(version))
+        self._body = body
+        self.creates = not request.subresource
+
+    async def make(self, write: Write) -> Object:
+        return await write.finish(self._steps(write))
+
+    def _steps(self, write: Write) -> Steps[Object]:
+        request = write.request
+        merged = yield from apply_rules.steps(
+            write.old,
+            self._body,
+            typed=request.served.typed,
+            writer=ownership.writer(write),
+            force=request.options.force,
+            versions=ownership.versions(request.resource),
+        )
+        write.owners = "recorded"
+        made = request.resource.decode_applied(request.served, merged)
+        uid = made["metadata"].get("uid")
+        if uid and write.old is None:
+            raise _uid_without_object(write, uid)
+        # as upstream, names are checked only after the merge
+        intake.check_namespace(request, made)
+        intake.check_name(request, made)
+        return made
+
+
+def of(request: Request, kind: str, patch: Patch) -> Update:
+    """Return the change of a decoded PATCH. Raises StatusError 400."""
+    if kind != "apply":
+        if request.resource.definition.has_secrets:
+            patch = _sealed(kind, patch)
+        return KINDS[kind](patch)
+    if request.options.validation != "Ignore":
+        for text in patch.duplicates:
+            request.warn(text)
+    return Apply(request, patch)
+
+
+def _sealed(kind: str, patch: Patch) -> Patch:
+    """Return the document with sealed values, also in its text."""
+    value, sealed = patch.value, Sealed()
+    if kind == "json":
+        value = sealing.seal_json_patch(value, sealed)
+    elif isinstance(value, dict):
+        value = dict(value)
+        sealing.seal(value, sealed)
+    text = gotext.compact_json(value) if patch.text else ""
+    return patch._replace(value=value, text=text, sealed=sealed)
+
+
+def _uid_without_object(write: Write, uid: str) -> status.StatusError:
+    """Return the error 409 for an apply that names a uid although no object is stored."""
+    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    resource = write.request.resource
+    return status.conflict(resource.group, resource.plural, write.name, why)
