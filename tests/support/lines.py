@@ -4,16 +4,22 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import aiohttp
+import pytest
 from aiohttp import web
 from multidict import CIMultiDict
 from patience import SECONDS, within
 
-from inkube.apiserver.http import webserver
+from inkube.apiserver.http import fast, webserver
 from inkube.apiserver.http.budget import Budget
 from inkube.apiserver.http.cors import Origins
 from inkube.apiserver.http.httpresponse import BodyResponse
 from inkube.apiserver.http.plain import Handler, Server
 
+needs_faster_loop = pytest.mark.skipif(
+    not fast.is_tested(aiohttp.__version__),
+    reason=f"the faster loop is off: INKUBE_HTTP, or aiohttp {aiohttp.__version__}",
+)
 GET = b"GET /%d HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = b"POST /%d HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody"
 

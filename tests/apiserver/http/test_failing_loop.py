@@ -7,7 +7,7 @@ import logging
 import pytest
 from aiohttp import web
 from aiohttp.base_protocol import BaseProtocol
-from lines import GET, answer, connected, serving
+from lines import GET, answer, connected, needs_faster_loop, serving
 from patience import within
 
 from inkube.apiserver.http.fast import connections, fallback, versions
@@ -78,6 +78,7 @@ CALLBACKS = {
 }  # fmt: skip
 
 
+@needs_faster_loop
 @pytest.mark.parametrize("callback", CALLBACKS)
 async def test_a_callback_that_raises_ends_its_connection_only(callback, monkeypatch, caplog):
     owner, name, handler, sent = CALLBACKS[callback]
@@ -95,6 +96,7 @@ async def test_a_callback_that_raises_ends_its_connection_only(callback, monkeyp
     assert len(errors(caplog)) == 1
 
 
+@needs_faster_loop
 async def test_a_request_that_cannot_continue_is_cancelled(monkeypatch, caplog):
     ended = asyncio.Event()
 
@@ -114,6 +116,7 @@ async def test_a_request_that_cannot_continue_is_cancelled(monkeypatch, caplog):
     assert [each.exc_info[1] for each in errors(caplog)] == [RAISED]
 
 
+@needs_faster_loop
 async def test_the_end_of_an_idle_connection_is_a_callback_as_well(monkeypatch, caplog):
     fail_once(monkeypatch, web.RequestHandler, "_process_keepalive")
     async with serving(hello) as (port, server):
@@ -125,6 +128,7 @@ async def test_the_end_of_an_idle_connection_is_a_callback_as_well(monkeypatch, 
     assert [each.exc_info[1] for each in errors(caplog)] == [RAISED]
 
 
+@needs_faster_loop
 @pytest.mark.parametrize("name", ["eof_received", "connection_lost"])
 async def test_the_end_of_a_client_may_fail_too(name, monkeypatch, caplog):
     fail_once(monkeypatch, web.RequestHandler, name)
@@ -159,7 +163,7 @@ async def test_a_connection_of_aiohttps_own_loop_ends_as_well(owner, name, monke
     assert [each.exc_info[1] for each in errors(caplog)] == [RAISED]
 
 
-@pytest.mark.parametrize("loop", ["fast", "plain"])
+@pytest.mark.parametrize("loop", [pytest.param("fast", marks=needs_faster_loop), "plain"])
 async def test_bytes_of_a_client_never_change_the_loop(loop, monkeypatch, caplog):
     if loop == "plain":
         monkeypatch.setattr(versions, "TESTED", frozenset())
@@ -171,6 +175,7 @@ async def test_bytes_of_a_client_never_change_the_loop(loop, monkeypatch, caplog
     assert errors(caplog) == []
 
 
+@needs_faster_loop
 async def test_an_error_of_a_handler_is_a_response(caplog):
     async def handler(request):
         raise RAISED

@@ -5,7 +5,7 @@ import socket
 import aiohttp
 import pytest
 from aiohttp import web
-from lines import answer, serving
+from lines import answer, needs_faster_loop, serving
 from patience import PATIENCE, within
 
 from inkube import APIServer, Options
@@ -78,6 +78,7 @@ async def test_a_worker_is_asked_as_the_parent_passes_connections(tls, tmp_path)
             assert number_of_requests(server) == 1
 
 
+@needs_faster_loop
 async def test_a_loop_that_raises_is_replaced_before_the_server_is_ready(monkeypatch, caplog):
     def fail(*_):
         raise AttributeError("renamed")
@@ -87,6 +88,7 @@ async def test_a_loop_that_raises_is_replaced_before_the_server_is_ready(monkeyp
         assert await loop_in_version(server) == "plain"
 
 
+@needs_faster_loop
 async def test_a_silent_loop_is_replaced_before_the_server_is_ready(monkeypatch, caplog):
     monkeypatch.setattr(selfcheck, "SECONDS", 0.5 * PATIENCE)
     monkeypatch.setattr(connections.Connection, "_start_request", lambda *_: None)
@@ -122,7 +124,7 @@ async def test_a_sandbox_without_outgoing_connections_is_no_error(caplog):
     assert "somewhere was not checked: not here" in caplog.text
 
 
-@pytest.mark.parametrize("loop", ["fast", "plain"])
+@pytest.mark.parametrize("loop", [pytest.param("fast", marks=needs_faster_loop), "plain"])
 async def test_version_says_which_loop_serves(loop):
     async with APIServer(http=loop) as server:
         assert await loop_in_version(server) == loop
