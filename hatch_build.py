@@ -33,18 +33,19 @@ _SSH = re.compile(r"(?:ssh://)?git@([^:/]+)[:/](.+)")
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 FILES = {
-    "apiserver/_client.py": "client.py",
-    "apiserver/_client.pyi": "client.pyi",
-    "apiserver/_facade.py": "__init__.py",
-    "apiserver/_facade.pyi": "__init__.pyi",
-    "apiserver/_formats.py": "formats.py",
-    "apiserver/_formats.pyi": "formats.pyi",
-    "apiserver/_kinds.py": "kinds.py",
-    "apiserver/_kinds.pyi": "kinds.pyi",
-    "apiserver/_main.py": "__main__.py",
-    "apiserver/_testing.py": "testing.py",
-    "apiserver/_testing.pyi": "testing.pyi",
-    "apiserver/py.typed": "py.typed",
+    "apiserver/_client.py": "inkube/client.py",
+    "apiserver/_client.pyi": "inkube/client.pyi",
+    "apiserver/_facade.py": "inkube/__init__.py",
+    "apiserver/_facade.pyi": "inkube/__init__.pyi",
+    "apiserver/_formats.py": "inkube/formats.py",
+    "apiserver/_formats.pyi": "inkube/formats.pyi",
+    "apiserver/_kinds.py": "inkube/kinds.py",
+    "apiserver/_kinds.pyi": "inkube/kinds.pyi",
+    "apiserver/_main.py": "inkube/__main__.py",
+    "apiserver/_pytestplugin.py": "_inkube_pytestplugin.py",
+    "apiserver/_testing.py": "inkube/testing.py",
+    "apiserver/_testing.pyi": "inkube/testing.pyi",
+    "apiserver/py.typed": "inkube/py.typed",
 }
 BUILT = {"lib", "node_modules", "__pycache__"}
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
@@ -60,7 +61,7 @@ class InkubeBuildHook(BuildHookInterface):  # type: ignore[type-arg] # hatchling
         root = Path(self.root)
         if version == "standard":
             for source, target in {**FILES, **examples(root)}.items():
-                build_data["force_include"][str(root / source)] = f"inkube/{target}"
+                build_data["force_include"][str(root / source)] = target
             return
         link(root)
 
@@ -115,18 +116,19 @@ def absolute(text: str, address: str, tag: str) -> str:
 def examples(root: Path) -> dict[str, str]:
     """The files that `inkube example` writes, at the same place in the package."""
     return {
-        str(path.relative_to(root)): path.relative_to(root).as_posix()
+        str(path.relative_to(root)): f"inkube/{path.relative_to(root).as_posix()}"
         for path in sorted((root / "examples").rglob("*"))
         if path.is_file() and not BUILT & set(path.parts)
     }
 
 
 def link(root: Path) -> None:
-    """Lay the links of an editable install under `.editable/inkube/`; those that are right stay."""
-    package = root / ".editable" / "inkube"
-    package.mkdir(parents=True, exist_ok=True)
-    for source, target in {**FILES, **{name: name for name in FOLDERS}}.items():
-        place, goal = package / target, os.path.relpath(root / source, package)
+    """Lay the links of an editable install under `.editable/`; those that are right stay."""
+    base = root / ".editable"
+    (base / "inkube").mkdir(parents=True, exist_ok=True)
+    for source, target in {**FILES, **{name: f"inkube/{name}" for name in FOLDERS}}.items():
+        place = base / target
+        goal = os.path.relpath(root / source, place.parent)
         if place.is_symlink():
             if os.readlink(place) == goal:
                 continue

@@ -28,6 +28,7 @@ The changelog lists every change of these modules. Everything else (inkube.apise
 inkube.controllers, inkube.schemas, inkube.storage) is private: it can change in any release.
 
 Names are loaded when they are first used, so that `import inkube` takes a few milliseconds.
+For pytest: PYTEST_DONT_REWRITE.
 """
 
 from inkube.schemas import lazy

@@ -4,7 +4,7 @@
         kube_client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
 
 Every run of pytest loads it if inkube is installed, so it imports no large module before a test
-requests a fixture. The fixtures use `apiserver.testing`.
+requests a fixture. The fixtures use `apiserver.testing`. PYTEST_DONT_REWRITE (see `_pytestplugin`)
 """
 
 import contextlib

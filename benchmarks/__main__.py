@@ -34,6 +34,7 @@ MODULES = (
     "workloads",
     "packages",
     "fixture",
+    "plugin",
     "faults",
 )
 LIMIT = 180

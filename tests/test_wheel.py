@@ -42,7 +42,8 @@ def names(tmp_path_factory):
 
 def test_a_wheel_holds_one_package_and_its_metadata(names):
     tops = {name.split("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"inkube"}
+    modules = {top for top in tops if not top.endswith(".dist-info")}
+    assert modules == {"inkube", "_inkube_pytestplugin.py"}
 
 
 def test_a_wheel_is_typed_and_has_every_folder(names):
@@ -57,7 +58,7 @@ def test_a_wheel_has_the_data_of_the_built_in_kinds(names):
         for folder in ("apiserver", "storage", "controllers", "schemas")
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } - {f"inkube/apiserver/{name}" for name in ELSEWHERE}
+    } - {f"inkube/apiserver/{name}" for name in (*ELSEWHERE, "_pytestplugin.py")}
     assert here <= set(names)
     assert {f"inkube/{place}" for place in ELSEWHERE.values()} <= set(names)
 
