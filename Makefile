@@ -27,7 +27,7 @@ help:  ## these lines
 serve: $(SERVING)  ## http://127.0.0.1:8001, data in ./inkube.db
 	$(BIN)/inkube serve $(ARGS)
 
-test: $(TESTING)  ## the tests that start no program, database or browser: 10 to 20 minutes of one core
+test: $(TESTING)  ## the tests that start no program, database or browser: up to 15 minutes on two cores
 	$(BIN)/python -m pytest -n $(JOBS) -m "not (processes or database or browser)" $(ARGS)
 
 test-all: $(STAMP)  ## every test

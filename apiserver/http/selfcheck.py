@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from inkube.apiserver.http import guards
 from inkube.apiserver.http.plain import Server
+from inkube.schemas import caches
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +28,7 @@ SECONDS = 10.0
 _REQUEST = b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 """Addresses to listen to, and addresses that reach such a server."""
-_ANSWERED: set[tuple[type, str]] = set()
+_ANSWERED: Final[caches.Table[tuple[type, str], bool]] = caches.Table(__name__, "_ANSWERED", 16)
 """The types of event loops and the connection loops of this process that have answered."""
 
 Connect = Callable[[], Awaitable[socket.socket]]
@@ -88,7 +89,7 @@ async def check(server: Server, door: Door) -> None:
             f"the server does not answer its own request to {door.name}: {failure}; "
             f"{server.description}"
         )
-    _ANSWERED.add((type(server.loop), server.connection_loop))
+    _ANSWERED.keep((type(server.loop), server.connection_loop), True)
     logger.debug("%s has answered: %s", door.name, server.description)
 
 
