@@ -8,6 +8,8 @@ client (`root`) applies faults that select controllers. `controllers.faults` con
 itself, its rules and its status.
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.apiserver.faults import effects as effects
+from inkube.apiserver.faults import rules as rules
+from inkube.apiserver.faults.active import Faults as Faults
+from inkube.apiserver.faults.injections import Injection as Injection
+from inkube.apiserver.faults.injections import WatchFault as WatchFault

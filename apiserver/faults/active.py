@@ -7,7 +7,7 @@ checks nothing else.
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
 
-from inkube.apiserver import faults
+from inkube.apiserver.faults import rules
 from inkube.apiserver.faults.injections import Injection
 from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import User, keys
@@ -24,7 +24,7 @@ class Faults:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._listeners: list[Callable[[str], None]] = []
-        self.rules: faults.rules.Rules | None = None
+        self.rules: rules.Rules | None = None
         if store.count(_PREFIX):
             self._read()
         self._subscription = store.follow(_PREFIX, self._on_changes, on_relist=self._read)
@@ -47,7 +47,7 @@ class Faults:
         if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
             return None
         verb = "watch" if info.verb == "watchone" else info.verb
-        asked = faults.rules.RequestFacts(
+        asked = rules.RequestFacts(
             verb,
             info.group,
             info.resource,
@@ -67,16 +67,14 @@ class Faults:
             found = await metadata()
         if found is not None and not asked.name:
             asked = asked._replace(name=found.get("name") or "")
-        return faults.rules.combined_injection(concerning, asked, _labels(found), self._notify)
+        return rules.combined_injection(concerning, asked, _labels(found), self._notify)
 
-    def injection_for_client(self, facts: "faults.rules.RequestFacts") -> Injection | None:
+    def injection_for_client(self, facts: rules.RequestFacts) -> Injection | None:
         """The effect of the faults on a request of the server's own controllers; faults that match
         labels are ignored."""
         if self.rules is None or (facts.resource == PLURAL and facts.group == GROUP):
             return None
-        return faults.rules.combined_injection(
-            self.rules.candidates(facts), facts, None, self._notify
-        )
+        return rules.combined_injection(self.rules.candidates(facts), facts, None, self._notify)
 
     def counted(self, name: str) -> tuple[int, int, int] | None:
         """Return the numbers of requests that the fault matched, made fail, and holds now, or None
@@ -105,15 +103,15 @@ class Faults:
         known = {rule.version: rule for rule in before}
         found = []
         for entry in sorted(self._store.list(_PREFIX), key=attrgetter("created")):
-            version = faults.rules.version_of(entry.value)
+            version = rules.version_of(entry.value)
             if version in known:
                 found.append(known.pop(version))
             else:
-                found.append(faults.rules.Rule(entry.value, self._notify))
+                found.append(rules.Rule(entry.value, self._notify))
         for gone in known.values():
             gone.gate.open()
         if [*before] != found:  # changes of their status alone have no effect
-            self.rules = faults.rules.Rules(found) if found else None
+            self.rules = rules.Rules(found) if found else None
 
 
 def _labels(metadata: Object | None) -> dict[str, str] | None:

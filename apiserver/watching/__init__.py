@@ -6,9 +6,13 @@ a part of a connection that many watches share (`shared`). `app` passes exchange
 watch to this room. The in-process client uses `watch`.
 """
 
-from inkube.schemas import lazy
-
-SHARED = "/inkube/v1/watch"
-"""The path of connections for many watches."""
-
-__getattr__ = lazy.exports(__name__)
+from inkube.apiserver.watching import messages as messages
+from inkube.apiserver.watching import shared as shared
+from inkube.apiserver.watching.shared import SHARED as SHARED
+from inkube.apiserver.watching.streams import OpenWatch as OpenWatch
+from inkube.apiserver.watching.streams import Streams as Streams
+from inkube.apiserver.watching.watch import SLOW as SLOW
+from inkube.apiserver.watching.watch import Watcher as Watcher
+from inkube.apiserver.watching.watch import bookmark as bookmark
+from inkube.apiserver.watching.watch import last_state as last_state
+from inkube.apiserver.watching.watch import too_old as too_old

@@ -30,7 +30,6 @@ from aiohttp.http import HttpVersion11, WSMsgType
 from multidict import CIMultiDict
 from yarl import URL
 
-from inkube.apiserver import watching
 from inkube.apiserver.handlers import WATCHES
 from inkube.apiserver.http import (
     STALL_SECONDS,
@@ -51,6 +50,8 @@ from inkube.apiserver.watching.watch import SLOW
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
+SHARED = "/inkube/v1/watch"
+"""The path of connections for many watches."""
 MAX_WATCHES = 100
 """Watches of one stream."""
 LONGEST_NAME = 64
@@ -439,7 +440,7 @@ class SharedStreams:
         """Open a stream, or receive a message for one. Raises StatusError 400, 404, 405, 413, and
         those of `Stream.obey`."""
         assert isinstance(request, Request), "as webserver makes them"
-        name = info.path.rstrip("/").removeprefix(watching.SHARED).removeprefix("/")
+        name = info.path.rstrip("/").removeprefix(SHARED).removeprefix("/")
         if info.method == "GET" and not name:
             return await self._open(request, info, user)
         if info.method == "POST" and name:

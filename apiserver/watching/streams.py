@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http import HttpVersion11
 
-from inkube.apiserver import streaming, watching
+from inkube.apiserver import streaming
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import (
     HIGH_WATER,
@@ -29,6 +29,7 @@ from inkube.apiserver.http import (
     responses,
 )
 from inkube.apiserver.registry import Registry, SystemFields, conversions
+from inkube.apiserver.watching import messages
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import WatchEnd
 from inkube.apiserver.watching.framecache import FrameCache
@@ -208,7 +209,7 @@ class Streams:
             connection = http.channel
             http.channel.warnings = request.warnings
         elif hdrs.UPGRADE in http.headers and streaming.sockets.is_upgrade(http):
-            connection = watching.messages.Socket(http, is_text=not form.protobuf)
+            connection = messages.Socket(http, is_text=not form.protobuf)
         else:
             connection = _over_http(http, request.warnings, form)
         framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)

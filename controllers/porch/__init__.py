@@ -15,6 +15,5 @@ published revisions are tags, and approval is a commit on the main branch.
   variants/                controllers that draft revisions from other revisions
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.controllers.porch.module import Porch as Porch
+from inkube.controllers.porch.options import Options as Options

@@ -6,6 +6,12 @@ availability controller and the room of apiserver that forwards requests use the
 kube-aggregator/pkg/apis/apiregistration.
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.schemas.aggregation import availability as availability
+from inkube.schemas.aggregation import discovery as discovery
+from inkube.schemas.aggregation import marks as marks
+from inkube.schemas.aggregation import priorities as priorities
+from inkube.schemas.aggregation import registrations as registrations
+from inkube.schemas.aggregation.availability import Finding as Finding
+from inkube.schemas.aggregation.marks import MANAGED as MANAGED
+from inkube.schemas.aggregation.marks import URL as URL
+from inkube.schemas.aggregation.registrations import Registration as Registration

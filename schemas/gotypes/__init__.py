@@ -6,6 +6,11 @@ CustomResourceDefinitions and built-in kinds are decoded only here. OpenAPI docu
 table. The code of each kind is elsewhere (`schemas.builtin`).
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.schemas.gotypes import decoding as decoding
+from inkube.schemas.gotypes import gocmp as gocmp
+from inkube.schemas.gotypes import gosource as gosource
+from inkube.schemas.gotypes import internal as internal
+from inkube.schemas.gotypes import table as table
+from inkube.schemas.gotypes import types as types
+from inkube.schemas.gotypes.decoding import Decoded as Decoded
+from inkube.schemas.gotypes.types import GoType as GoType

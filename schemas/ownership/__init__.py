@@ -6,6 +6,15 @@ new entries of managedFields, merged objects, or a conflict. `managedfields` tra
 structured-merge-diff.
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.schemas.ownership import apply as apply
+from inkube.schemas.ownership import managedfields as managedfields
+from inkube.schemas.ownership import resetfields as resetfields
+from inkube.schemas.ownership import scalefields as scalefields
+from inkube.schemas.ownership.fieldsets import FieldSet as FieldSet
+from inkube.schemas.ownership.listitems import UntypableError as UntypableError
+from inkube.schemas.ownership.mergetypes import Type as Type
+from inkube.schemas.ownership.typed import Steps as Steps
+from inkube.schemas.ownership.typed import TypedSchema as TypedSchema
+from inkube.schemas.ownership.typed import Versions as Versions
+from inkube.schemas.ownership.typed import finished as finished
+from inkube.schemas.ownership.typed import relabelled as relabelled
