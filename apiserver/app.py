@@ -62,7 +62,7 @@ _WHOLE = (BodyResponse, web.Response)
 
 
 class Defaults(Protocol):
-    """Default objects, created at the first request for their kind (`root.defaults`)."""
+    """Default objects, created at the first request for their kind (`defaults`)."""
 
     def is_missing(self, group: str, plural: str, name: str) -> bool:
         """Whether `create` must run before the request. `name` "" means all objects."""

@@ -20,7 +20,7 @@ import click
 
 import inkube
 from inkube import storage
-from inkube.apiserver import commands, configuration, root, workers
+from inkube.apiserver import access, commands, configuration, process, workers
 from inkube.apiserver.auth import new_token
 from inkube.apiserver.commands import serveoptions, terminal
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
@@ -127,7 +127,7 @@ def serve(**arguments: Any) -> None:
         raise click.BadParameter(error.why, param_hint=serveoptions.flag(error.name)) from error
     if scenario := options.value_of("scenario"):
         commands.world.scenario_named(scenario, "--scenario")
-    for danger in root.dangers.risks(options):
+    for danger in process.dangers.risks(options):
         logger.warning("%s", danger)
     try:
         count = count or workers.count(options)
@@ -135,8 +135,8 @@ def serve(**arguments: Any) -> None:
             raise click.UsageError("--reload works in one process: use it without --workers")
         if count > 1:
             sys.exit(_serve_with(count, options, target, style))
-        with root.collector.rare_collections():
-            root.eventloop.run(_serve(options, target, style, code))
+        with process.collector.rare_collections():
+            process.eventloop.run(_serve(options, target, style, code))
     except (StorageError, OSError, ValueError) as error:
         raise commands.problems.of_start(error, options) from error
     except KeyboardInterrupt:  # Windows has no signal handlers: Ctrl+C raises in the loop
@@ -146,13 +146,13 @@ def serve(**arguments: Any) -> None:
 def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
     """Serve with `count` processes. Returns the exit code. Raises OSError, ValueError."""
     workers.check(options)
-    root.security.check(options)
+    access.security.check(options)
 
     def serve(worker: workers.Worker) -> int:
         own = replace(options, worker=worker)
         try:
-            with root.collector.rare_collections():
-                root.eventloop.run(_serve(own, target, style))
+            with process.collector.rare_collections():
+                process.eventloop.run(_serve(own, target, style))
         except (StorageError, OSError, ValueError) as error:
             problem = commands.problems.of_start(error, options)
             problem.show()
@@ -163,7 +163,7 @@ def _serve_with(count: int, options: Options, target: Path, style: str) -> int:
         count,
         (options.host, options.port),
         serve,
-        certificate=root.security.shared(options),
+        certificate=access.security.shared(options),
         admin_token=new_token(),
         style=style,
     )
@@ -256,7 +256,7 @@ async def _serve(
             await _work(server, stack, stop, target, style)
             return
         if await _start_server(server, stack, stop):
-            with root.collector.of_process() or contextlib.nullcontext():
+            with process.collector.of_process() or contextlib.nullcontext():
                 _announce(server, target, style)
                 await stop.wait()
         _print(style, "stopping")
@@ -320,7 +320,7 @@ async def _work(
     waiting[-1].add_done_callback(
         lambda waiter: None if waiter.cancelled() else _announce(server, target, style)
     )
-    with root.collector.of_process() or contextlib.nullcontext():
+    with process.collector.of_process() or contextlib.nullcontext():
         await asyncio.wait(waiting[:-1], return_when=asyncio.FIRST_COMPLETED)
     for task in waiting:
         task.cancel()
@@ -336,7 +336,7 @@ async def _start_server(
     starting = asyncio.create_task(stack.enter_async_context(server))
     stopping = asyncio.create_task(stop.wait())
     async with terminal.print_progress(lambda: server.stage):
-        with root.collector.paused():
+        with process.collector.paused():
             await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
     if not starting.done():
@@ -350,7 +350,7 @@ async def _start_server(
 def _write_access(server: "inkube.APIServer", target: Path) -> None:
     """Write the kubeconfig. If the server created its certificate, also write that of its
     authority."""
-    before = root.kubeconfig.server_of(target)
+    before = access.kubeconfig.server_of(target)
     if before not in ("", server.url) and commands.ports.is_serving(before):
         logger.warning(
             "%s led to another server, which still runs at %s; now it leads to %s. "
@@ -359,7 +359,7 @@ def _write_access(server: "inkube.APIServer", target: Path) -> None:
             before,
             server.url,
         )
-    root.kubeconfig.write(target, server.kubeconfig())
+    access.kubeconfig.write(target, server.kubeconfig())
     authority, certificate = _authority(server.options, target), server.security.certificate
     if authority != server.options.tls_cert_file and authority is not None:
         storage.wholefiles.write(authority, certificate.authority if certificate else b"")

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from inkube.apiserver import root, testing
+from inkube.apiserver import access, testing
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -271,7 +271,7 @@ def kubeconfig(
     """A kubeconfig file for `kube`. With the marker `kubeconfig`, the variable KUBECONFIG contains
     its path."""
     path = tmp_path / "kubeconfig"
-    root.kubeconfig.write(path, kube.kubeconfig())
+    access.kubeconfig.write(path, kube.kubeconfig())
     if request.node.get_closest_marker("kubeconfig"):
         monkeypatch.setenv("KUBECONFIG", str(path))
     return path

@@ -15,22 +15,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
-from inkube.apiserver import root, workers
+from inkube.apiserver import sources, workers
+from inkube.apiserver.access import Security
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.keywords import OptionValues
 from inkube.apiserver.registry import Registry, Resources
-from inkube.apiserver.root import (
-    InProcessClient,
-    Listener,
-    Parts,
-    Progress,
-    Security,
-    foundation,
-    lifespan,
-    listening,
-)
+from inkube.apiserver.root import InProcessClient, Listener, Parts, lifespan, listening
+from inkube.apiserver.sources import Progress, foundation
 from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock
 from inkube.controllers.manager import Manager
@@ -124,7 +117,7 @@ class APIServer:
         Raises TimeoutError after `within` seconds."""
         await self.parts.settled(within)
 
-    async def snapshot(self) -> "root.snapshots.Snapshot":
+    async def snapshot(self) -> "sources.snapshots.Snapshot":
         """The state of the server now: the option `snapshot` of other servers. Raises LogError."""
         return await self.parts.snapshot()
 

@@ -1,2 +1,4 @@
 from inkube.controllers.kinds import KindModule as KindModule
+from inkube.controllers.modules import ModuleParts as ModuleParts
+from inkube.controllers.modules import PodRunner as PodRunner
 from inkube.controllers.secure import SecretStore as SecretStore

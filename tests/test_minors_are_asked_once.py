@@ -14,10 +14,10 @@ BUILDERS = {
         "handles"
     },  # called once for each kind: `Chain` caches the result
     "apiserver/discovery/health.py": {"_of_minor"},
-    "apiserver/root/defaults/roles.py": {"_read"},
-    "apiserver/root/security.py": {"build"},
-    "apiserver/root/sources/compatibility.py": {"_serves"},
-    "apiserver/root/sources/foundation.py": {"open_foundation"},
+    "apiserver/defaults/roles.py": {"_read"},
+    "apiserver/access/security.py": {"build"},
+    "apiserver/sources/compatibility.py": {"_serves"},
+    "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
     "schemas/builtin/definitions.py": {"_version"},
     "schemas/builtin/resources.py": {"_in_range"},

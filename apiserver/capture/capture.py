@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver import root
+from inkube import storage
 from inkube.apiserver.capture import chosen
 from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Expired, ListPage
@@ -68,7 +68,7 @@ async def capture(
 
 
 def _store(file: Path) -> Store:
-    return Store(root.sqlite_log(file), JSONCodec(), StoreOptions(compaction=None))
+    return Store(storage.sqlite_log(file), JSONCodec(), StoreOptions(compaction=None))
 
 
 async def _capture_lists(

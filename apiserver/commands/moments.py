@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from inkube.apiserver import root
+from inkube import storage
 from inkube.apiserver.configuration import LOCAL
 from inkube.storage import Log
 
@@ -35,14 +35,14 @@ def log_of(data: Path | None, database: str) -> Log:
     """Return the log of an existing file, or of a database. Raises click.ClickException."""
     if database:
         try:
-            return root.postgresql_log(database)
+            return storage.postgresql_log(database)
         except ImportError as error:
             why = "PostgreSQL needs a driver: pip install asyncpg"
             raise click.ClickException(why) from error
     path = data or LOCAL
     if not path.exists():
         raise click.ClickException(f"{path} does not exist")
-    return root.sqlite_log(path)
+    return storage.sqlite_log(path)
 
 
 async def revision_of(log: Log, moment: int | datetime) -> int:

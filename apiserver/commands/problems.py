@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import click
 
+from inkube.apiserver.access import security
 from inkube.apiserver.commands import ports
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import is_loopback
-from inkube.apiserver.root import security
 from inkube.storage import errors as storage_errors
 
 TROUBLE, MISUSE = 1, 2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver import root, testing
+from inkube.apiserver import sources, testing
 from inkube.apiserver.configuration import LOCAL
 from inkube.storage import StorageError, wholefiles
 
@@ -26,7 +26,7 @@ def save(file: Path, data: Path) -> None:
     Secret keys are in other files and are not copied.
     """
     try:
-        found = asyncio.run(root.snapshots.load(data))
+        found = asyncio.run(sources.snapshots.load(data))
         asyncio.run(found.save(file))
     except (OSError, StorageError) as error:
         raise click.ClickException(str(error)) from error
@@ -39,7 +39,7 @@ def save(file: Path, data: Path) -> None:
 def restore(file: Path, data: Path) -> None:
     """Create the data of a server from FILE. The data file must not exist."""
     try:
-        found = asyncio.run(root.snapshots.load(file))
+        found = asyncio.run(sources.snapshots.load(file))
         asyncio.run(found.save(data))
     except (OSError, StorageError) as error:
         raise click.ClickException(str(error)) from error
@@ -55,7 +55,7 @@ def page(file: Path, html: Path) -> None:
     The page contains the console, and secrets as they are stored. Nothing can be changed on it.
     """
     try:
-        found = asyncio.run(root.snapshots.load(file))
+        found = asyncio.run(sources.snapshots.load(file))
         text = asyncio.run(testing.statepages.of_file(found, file.name))
         wholefiles.write(html, text, mode=wholefiles.PRIVATE)
     except (OSError, StorageError, ValueError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import yaml
 
-from inkube.apiserver import root
+from inkube.apiserver import scenarios
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -19,8 +19,8 @@ def world_command() -> None:
 @world_command.command("list")
 def list_scenarios() -> None:
     """List the scenarios with a description of each."""
-    width = max(map(len, root.scenarios.SCENARIOS))
-    for scenario in root.scenarios.SCENARIOS.values():
+    width = max(map(len, scenarios.SCENARIOS))
+    for scenario in scenarios.SCENARIOS.values():
         click.echo(f"{scenario.name:{width}}  {scenario.text}")
 
 
@@ -44,17 +44,17 @@ def load(name: str, server: str, kubeconfig: Path | None) -> None:
     found = scenario_named(name)
     config = kubeconfig or Path(os.environ.get("KUBECONFIG") or "inkube.kubeconfig")
     try:
-        remote = root.scenarios.Remote(server) if server else root.scenarios.of_kubeconfig(config)
+        remote = scenarios.Remote(server) if server else scenarios.of_kubeconfig(config)
         remote.load(name)
-    except root.scenarios.Unloadable as error:
+    except scenarios.Unloadable as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{found.name}: {found.text}")
     click.echo(f"try: inkube world example {found.name} | kubectl create -f -")
 
 
-def scenario_named(name: str, hint: str = "NAME") -> "root.scenarios.Scenario":
+def scenario_named(name: str, hint: str = "NAME") -> "scenarios.Scenario":
     """Return the scenario with that name. Raises click.BadParameter."""
     try:
-        return root.scenarios.find(name)
-    except root.scenarios.UnknownScenario as error:
+        return scenarios.find(name)
+    except scenarios.UnknownScenario as error:
         raise click.BadParameter(str(error), param_hint=hint) from error

@@ -15,7 +15,7 @@ from typing import TextIO
 
 import inkube
 from inkube import storage
-from inkube.apiserver import auth, discovery, root, subresources
+from inkube.apiserver import auth, defaults, discovery, process, subresources
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.envtest import etcd, kubeflags
 from inkube.apiserver.envtest.flags import Arguments, FlagError
@@ -39,7 +39,7 @@ def run(arguments: Arguments) -> None:
         _print(sys.stderr, f"without a meaning here: {', '.join(ignored)}")
     if not arguments.all("etcd-servers"):
         raise FlagError("--etcd-servers must be specified")
-    root.eventloop.run(_serve(arguments))
+    process.eventloop.run(_serve(arguments))
 
 
 async def _serve(arguments: Arguments) -> None:
@@ -61,14 +61,14 @@ async def _serve(arguments: Arguments) -> None:
             tls_private_key_file=key,
         )
     ) as server:
-        with root.collector.of_process() or contextlib.nullcontext():
+        with process.collector.of_process() or contextlib.nullcontext():
             _print(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
             await stop.wait()
 
 
 def _load_first_code() -> None:
     """Load the code that the first requests of a client need."""
-    _ = discovery.Discovery, root.defaults.objects, subresources.table
+    _ = discovery.Discovery, defaults.objects, subresources.table
 
 
 def _certificate(arguments: Arguments, host: str) -> tuple[Path, Path]:

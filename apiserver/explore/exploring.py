@@ -17,7 +17,7 @@ from inkube.apiserver.explore.judges import Finding
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.runs import Expected, Result
 from inkube.apiserver.explore.scenarios import Scenario
-from inkube.apiserver.root import Snapshot
+from inkube.apiserver.sources import Snapshot
 
 BUDGET_SECONDS = 60.0
 Progress = Callable[[int, int, Plan, Finding | None], None]

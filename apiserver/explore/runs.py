@@ -21,8 +21,9 @@ from inkube.apiserver.explore.scenarios import Action, Scenario, Target
 from inkube.apiserver.explore.states import State, state_of
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.registry import keys
-from inkube.apiserver.root import Snapshot, manifests
+from inkube.apiserver.root import manifests
 from inkube.apiserver.server import APIServer, Options
+from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.objects import Object

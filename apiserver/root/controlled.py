@@ -18,7 +18,7 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.control import Fork
 from inkube.apiserver.registry import JSONCodec, keys
 from inkube.apiserver.root.parts import Parts, Start
-from inkube.apiserver.root.sources.snapshots import Snapshot
+from inkube.apiserver.sources import Snapshot
 from inkube.controllers.clock import FakeClock, MovableClock
 from inkube.schemas import status
 from inkube.schemas.objects import Object

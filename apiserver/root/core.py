@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any
 
 from inkube.apiserver import webhooks
+from inkube.apiserver.access import Security, security
 from inkube.apiserver.admission import DeclaredKinds
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
-from inkube.apiserver.root import bootstrap, plugins, security
+from inkube.apiserver.root import bootstrap, plugins
 from inkube.apiserver.root.client import FaultInjectingClient, InProcessClient
 from inkube.apiserver.root.listening import Listener
-from inkube.apiserver.root.security import Security
-from inkube.apiserver.root.sources.foundation import Foundation
+from inkube.apiserver.sources import Foundation
 from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Lazy
 from inkube.storage import errors as storage_errors

@@ -5,8 +5,9 @@ import contextlib
 from collections.abc import Iterable
 from functools import partial
 
-from inkube.apiserver import modules, root
+from inkube.apiserver import modules, root, scenarios
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.defaults import sets
 from inkube.apiserver.registry import HEAVY, keys
 from inkube.apiserver.root import (
     bootstrap,
@@ -19,12 +20,10 @@ from inkube.apiserver.root import (
 )
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.defaults import sets
 from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.parts import Parts
-from inkube.apiserver.root.progress import Progress
-from inkube.apiserver.root.sources import beginnings, foundation
 from inkube.apiserver.root.triggers import Trigger
+from inkube.apiserver.sources import Progress, beginnings, foundation
 
 
 async def lifespan(
@@ -161,7 +160,7 @@ async def _install_options(
         if options.watch_definitions:
             await _follow_files(server_parts, manifest_list, stack)
     if scenario := options.value_of("scenario"):
-        await root.scenarios.load(core.client, scenario)
+        await scenarios.load(core.client, scenario)
 
 
 async def _follow_files(

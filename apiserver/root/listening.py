@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from inkube.apiserver import workers
+from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
 from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
-from inkube.apiserver.root import security
-from inkube.apiserver.root.progress import Progress
+from inkube.apiserver.sources import Progress
 
 BACKLOG = 128  # as aiohttp's own
 STOP_SECONDS = 1.5  # limit for running requests when the server stops

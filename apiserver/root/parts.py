@@ -9,14 +9,15 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from inkube.apiserver import aggregation, auth, root
+from inkube import controllers
+from inkube.apiserver import access, aggregation, auth, leadership, root, sources
+from inkube.apiserver.access import security
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.defaults import Defaults
 from inkube.apiserver.root import core as cores
-from inkube.apiserver.root import security
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.defaults.sets import Defaults
 from inkube.apiserver.root.listening import Listener
-from inkube.apiserver.root.sources.foundation import Foundation
+from inkube.apiserver.sources import Foundation
 from inkube.apiserver.watching import Streams
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Entry
@@ -43,14 +44,14 @@ class Parts:
     client_authority: "Lazy[auth.tls.Authority]"
     """The authority that signs client certificates. After its creation it is trusted, if clients
     can use certificates."""
-    leadership: "root.leading.Leadership | None"
+    leadership: "leadership.leading.Leadership | None"
     """This server's part in the election of the leader; None if it is alone on its log."""
-    start_modules: "Sequence[root.ModuleParts]"
+    start_modules: "Sequence[controllers.ModuleParts]"
     """The parts of the modules that are built at the start."""
     start_state: StartState
 
     @property
-    def pods(self) -> "root.PodRunner | None":
+    def pods(self) -> "controllers.PodRunner | None":
         """The module's part that runs pods; None if no module runs them."""
         return next((module.pods for module in self.start_modules if module.pods is not None), None)
 
@@ -65,11 +66,11 @@ class Parts:
         async with asyncio.timeout(within):
             await self.core.manager.settled()
 
-    async def snapshot(self) -> "root.snapshots.Snapshot":
+    async def snapshot(self) -> "sources.snapshots.Snapshot":
         """Return the current state, from which other servers can start. Raises LogError."""
         base = self.core.base
         log = await base.store.snapshot()
-        return root.snapshots.Snapshot(log, base.keys.existing(), base.clock.now())
+        return sources.snapshots.Snapshot(log, base.keys.existing(), base.clock.now())
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """Return a kubeconfig for this server as YAML. `namespace` is that of its context."""
@@ -78,10 +79,10 @@ class Parts:
         certificate = key = b""
         if guards.certificate and self.core.options.client_ca_file:
             certificate, key = security.administrator(self.client_authority())
-        access = root.kubeconfig.Access(
+        client = access.kubeconfig.Access(
             self.core.listener.url, guards.token, authority, namespace, certificate, key
         )
-        return root.kubeconfig.render(access)
+        return access.kubeconfig.render(client)
 
 
 Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
@@ -95,14 +96,14 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     front_proxy = Lazy(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
     authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls, options))
-    access = Lazy(lambda: root.serveraccess.of(core, authority))
-    start_modules = root.startmodules.build(core, access) if options.start_modules else []
+    server_access = Lazy(lambda: root.serveraccess.of(core, authority))
+    start_modules = root.startmodules.build(core, server_access) if options.start_modules else []
     return Parts(
         core=core,
         streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
         aggregator=Lazy(lambda: _aggregator(core, front_proxy, defaults)),
-        environment=Lazy(lambda: root.declared.install(core, start_modules, access())),
+        environment=Lazy(lambda: root.declared.install(core, start_modules, server_access())),
         client_authority=authority,
         leadership=_leadership(core) if base.is_shared else None,
         start_modules=start_modules,
@@ -142,8 +143,8 @@ def _aggregator(
     return new_aggregator
 
 
-def _leadership(core: Core) -> "root.leading.Leadership":
+def _leadership(core: Core) -> "leadership.leading.Leadership":
     options = core.options
-    return root.leading.Leadership(
+    return leadership.leading.Leadership(
         core.manager, options.lease_duration, on_one_machine=not options.database
     )

@@ -6,10 +6,10 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` builds t
 from collections.abc import Callable, Collection
 
 from inkube.apiserver import admission, webhooks
+from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
 from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import LatePlugin, Plugin, Resources
-from inkube.apiserver.root.security import Security
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Store

@@ -11,6 +11,7 @@ from inkube.apiserver.root import definitions, triggers
 from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.triggers import Trigger
+from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage
 
 
@@ -27,7 +28,7 @@ def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str])
     if options.controllers:
         garbage.add(manager, catalog)
         if options.asks_accounts and "serviceaccount-controller" not in replaced_controllers:
-            root.accounts.add(manager, manager.client)
+            builtin.accounts.add(manager, manager.client)
 
 
 def at_first_object(
@@ -43,35 +44,45 @@ def at_first_object(
             Trigger(
                 "flowschemas",
                 triggers.is_unchecked_flow_schema,
-                lambda: root.flowcontrol.add(manager),
+                lambda: builtin.flowcontrol.add(manager),
             ),
-            Trigger("events", triggers.exists, lambda: root.expiry.add(manager, options.event_ttl)),
+            Trigger(
+                "events",
+                triggers.exists,
+                lambda: builtin.expiry.add(manager, options.event_ttl),
+            ),
         ]
     if options.controllers:
         triggers_ += [
-            Trigger("leases", triggers.is_identity, lambda: root.identity.add(manager)),
+            Trigger("leases", triggers.is_identity, lambda: builtin.identity.add(manager)),
             Trigger(
-                "namespaces", triggers.is_terminating, lambda: root.namespaces.add(manager, catalog)
+                "namespaces",
+                triggers.is_terminating,
+                lambda: builtin.namespaces.add(manager, catalog),
             ),
-            Trigger("resourcequotas", triggers.exists, lambda: root.quotas.add(manager, catalog)),
             Trigger(
-                "clusterroles", triggers.exists, lambda: root.clusterroles.add(manager, client)
+                "resourcequotas", triggers.exists, lambda: builtin.quotas.add(manager, catalog)
+            ),
+            Trigger(
+                "clusterroles",
+                triggers.exists,
+                lambda: builtin.clusterroles.add(manager, client),
             ),
             Trigger(
                 "validatingadmissionpolicies",
                 triggers.exists,
-                lambda: root.policies.add(manager, root.LiveSchemas(core.resources)),
+                lambda: builtin.policies.add(manager, root.LiveSchemas(core.resources)),
             ),
         ]
         protection = {
             "persistentvolumeclaim-protection-controller": (
-                "persistentvolumeclaims", lambda: root.protection.add_claims(manager, client)
+                "persistentvolumeclaims", lambda: builtin.protection.add_claims(manager, client)
             ),
             "persistentvolume-protection-controller": (
-                "persistentvolumes", lambda: root.protection.add_volumes(manager, client)
+                "persistentvolumes", lambda: builtin.protection.add_volumes(manager, client)
             ),
             "volumeattributesclass-protection-controller": (
-                "volumeattributesclasses", lambda: root.protection.add_classes(manager, client)
+                "volumeattributesclasses", lambda: builtin.protection.add_classes(manager, client)
             ),
         }  # fmt: skip
         triggers_ += [

@@ -8,6 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from inkube import controllers
 from inkube.apiserver import app as apps
 from inkube.apiserver import (
     console,
@@ -28,7 +29,7 @@ from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
 from inkube.apiserver.root import requestwaits
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
-from inkube.apiserver.root.progress import Progress
+from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 
 _NO_ORIGINS = Origins((), protects=False)
@@ -285,7 +286,7 @@ async def _join_workers(
     return replace(application, elsewhere=leader.concerns)
 
 
-def _groups_of(start_modules: "Sequence[root.ModuleParts]") -> Iterator[str]:
+def _groups_of(start_modules: "Sequence[controllers.ModuleParts]") -> Iterator[str]:
     """The groups of the kinds with a model of modules that are built at the start."""
     return (kind.definition.group for module in start_modules for kind in module.kinds)
 

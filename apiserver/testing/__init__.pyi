@@ -1,4 +1,4 @@
-from inkube.apiserver.root import Snapshot as Snapshot
+from inkube.apiserver.sources import Snapshot as Snapshot
 from inkube.apiserver.testing import patience as patience
 from inkube.apiserver.testing import plans as plans
 from inkube.apiserver.testing import statepages as statepages

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root import Snapshot
+from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.clients import BlockingClient
 from inkube.apiserver.testing.kube import Kube, Plan, running

@@ -17,8 +17,9 @@ import yaml
 
 from inkube.apiserver import modules
 from inkube.apiserver.registry import keys
-from inkube.apiserver.root import Snapshot, Source, manifests
+from inkube.apiserver.root import Source, manifests
 from inkube.apiserver.server import APIServer, Options
+from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import patience
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
 from inkube.apiserver.testing.failing import Failing, Failure

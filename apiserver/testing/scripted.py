@@ -5,7 +5,7 @@ Every change returns after the controllers have processed it.
 
 from collections.abc import Mapping, Sequence
 
-from inkube.apiserver import root
+from inkube.apiserver import scenarios
 from inkube.apiserver.testing.kube import Kube
 from inkube.controllers.client import Object
 from inkube.schemas.status import Reason, StatusError
@@ -60,12 +60,12 @@ class ScriptedWorld:
             spec["publicKey"] = public_key
         return self._put(APPS, "GitHubApp", app_id, spec)
 
-    def load(self, scenario: str) -> "root.scenarios.Scenario":
+    def load(self, scenario: str) -> "scenarios.Scenario":
         """Set up a scenario, as `inkube world load` does. Its `example` is an example of its use.
 
         Raises ValueError for an unknown name.
         """
-        found = root.scenarios.find(scenario)
+        found = scenarios.find(scenario)
         for obj in found.world:
             kind = obj["kind"]
             self._put(f"{VERSION}/{kind.lower()}s", kind, obj["metadata"]["name"], obj["spec"])

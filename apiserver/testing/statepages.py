@@ -12,8 +12,8 @@ import orjson
 
 from inkube.apiserver import console
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root import Snapshot
 from inkube.apiserver.server import APIServer
+from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.failing import FAULTS
 from inkube.schemas.meta import split_api_version

@@ -52,7 +52,7 @@ LATER = (
     "inkube.apiserver.registry.scales",
     "inkube.apiserver.registry.scaling",
     "inkube.apiserver.root.aggregation",
-    "inkube.apiserver.root.process.trimming",
+    "inkube.apiserver.process.trimming",
     "inkube.apiserver.root.modulehosts",
     "inkube.apiserver.root.serveraccess",
     "inkube.apiserver.root.startmodules",

@@ -10,7 +10,7 @@ import pytest
 from patience import SECONDS, within
 
 from inkube import APIServer
-from inkube.apiserver.root.sources import snapshots
+from inkube.apiserver.sources import snapshots
 
 ROOT = "/inkube/v1"
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -10,7 +10,7 @@ import pytest
 from patience import SECONDS
 
 from inkube import APIServer
-from inkube.apiserver.root.sources import snapshots
+from inkube.apiserver.sources import snapshots
 
 SCRIPT = Path(__file__).parents[1] / "support" / "killed.py"
 JOBS = ("save", "restore", "page", "capture", "definitions", "assets", "example", "key",

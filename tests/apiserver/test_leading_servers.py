@@ -16,8 +16,8 @@ import patience
 import pytest
 
 from inkube import APIServer
+from inkube.apiserver.leadership import leading
 from inkube.apiserver.registry.codec import JSONCodec
-from inkube.apiserver.root import leading
 from inkube.storage.log import FIRST_REVISION, Log
 from inkube.storage.sql.postgresql import postgresql_log
 from inkube.storage.sql.sqlite import sqlite_log

@@ -6,9 +6,9 @@ import weakref
 
 import pytest
 
-from inkube.apiserver import root
-from inkube.apiserver.root.process import collector as collector_module
-from inkube.apiserver.root.process.collector import STEP, TRIM_BYTES, Collector
+from inkube.apiserver import process
+from inkube.apiserver.process import collector as collector_module
+from inkube.apiserver.process.collector import STEP, TRIM_BYTES, Collector
 
 
 class Cycle:
@@ -53,7 +53,7 @@ async def test_the_collector_is_left_as_it_was():
 async def test_what_the_c_library_keeps_is_given_back_where_a_server_is_large(monkeypatch):
     resident: int = TRIM_BYTES // 2
     given_back: list[int] = []
-    monkeypatch.setattr(root.trimming, "trim", lambda: given_back.append(resident))
+    monkeypatch.setattr(process.trimming, "trim", lambda: given_back.append(resident))
     with Collector(lambda: resident) as collector:
         collector.check()
         assert given_back == []
@@ -68,6 +68,6 @@ def test_holes_between_what_lives_are_given_back():
     kept = blocks[::10]  # two in three pages lie between
     del blocks
     before = collector_module._resident()
-    root.trimming.trim()
+    process.trimming.trim()
     assert collector_module._resident() < before - 20 * 2**20
     assert len(kept) == 10_000

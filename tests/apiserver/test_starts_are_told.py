@@ -11,7 +11,7 @@ from inkube import APIServer
 from inkube.apiserver import cli
 from inkube.apiserver.commands import terminal
 from inkube.apiserver.discovery.stages import DEFINING, LOADING, Stage
-from inkube.apiserver.root.sources import foundation
+from inkube.apiserver.sources import foundation
 from inkube.storage import writer
 from inkube.storage.sql.sqlite import sqlite_log
 

@@ -15,7 +15,7 @@ from patience import SECONDS
 from worlds import KEY, pem
 
 from inkube import APIServer
-from inkube.apiserver.root import scenarios
+from inkube.apiserver import scenarios
 
 DOCUMENTS = Path(__file__).parent / "documents"
 ALL = "/apis/provisioning.grafana.app/v0alpha1/namespaces/default/repositories"

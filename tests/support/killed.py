@@ -11,11 +11,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.auth import keyfiles
 from inkube.apiserver.capture import capture
 from inkube.apiserver.capture.cluster import ListPage
 from inkube.apiserver.cli import main
-from inkube.apiserver.root import kubeconfig
 
 EVENTS = frozenset({
     "open", "os.chmod", "os.link", "os.remove", "os.rename", "os.truncate", "sqlite3.connect",

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from inkube import APIServer
-from inkube.apiserver import root
+from inkube.apiserver import sources
 from inkube.apiserver.cli import main
 from inkube.apiserver.configuration import Options
 from inkube.schemas.objects import Object
@@ -43,7 +43,7 @@ async def live(file: Path) -> None:
         await moment.save(file.with_name("moment.db"))
         for copy in ("saved", "restored", "moment"):
             await asyncio.to_thread(run, "check", str(file.with_name(f"{copy}.db")))
-        loaded = await root.snapshots.load(file)
+        loaded = await sources.snapshots.load(file)
         async with APIServer(snapshot=loaded) as fork:
             await fork.client.create(config_map("c"))
         async with APIServer(Options(data=file, at=loaded.revision)):

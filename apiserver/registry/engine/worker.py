@@ -4,7 +4,7 @@ The computations of a write (decoding, patching, defaulting, ownership, validati
 functions of values: they do not write to the store or read shared state. They run in the event loop
 for a small body, and in this thread for a large body or a kind whose small bodies can take long.
 The event loop then waits at most for Python's switch between threads (5 ms; `inkube serve` sets
-less, see `root.process.eventloop`). There is only one such thread: Python runs one thread at a
+less, see `process.eventloop`). There is only one such thread: Python runs one thread at a
 time, and each further thread would run before the event loop.
 """
 

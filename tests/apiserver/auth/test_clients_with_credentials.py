@@ -6,7 +6,7 @@ from pathlib import Path
 import kubernetes
 import pytest
 
-from inkube.apiserver.root import kubeconfig
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.server import APIServer, Options
 
 _CONFIG_MAP = kubernetes.client.V1ConfigMap(metadata=kubernetes.client.V1ObjectMeta(name="a"))

@@ -8,9 +8,9 @@ import pytest
 import trustme
 import yaml
 
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.http.guards import is_loopback
-from inkube.apiserver.root import kubeconfig
 from inkube.apiserver.server import APIServer
 from inkube.controllers.clock import FakeClock
 

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from inkube import APIServer, storage
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.auth import keyfiles, signing
 from inkube.apiserver.cli import main
-from inkube.apiserver.root import kubeconfig, sharedkeys
+from inkube.apiserver.sources import sharedkeys
 
 ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
 BOT = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot"}}

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.commands import terminal
-from inkube.apiserver.root import kubeconfig
 
 TOKENS = ("plain", "-starts-with-a-dash", "0123", "1e3", "true", "a_b-C", "null", "9-_x", "no")
 FOLDERS = ("plain", "with a space", "it's", "$HOME", "a`b", 'say "so"', "back\\slash")

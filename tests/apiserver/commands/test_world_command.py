@@ -7,9 +7,9 @@ import yaml
 from click.testing import CliRunner
 
 from inkube import APIServer
+from inkube.apiserver import scenarios
 from inkube.apiserver.cli import main
 from inkube.apiserver.configuration import BadOption
-from inkube.apiserver.root import scenarios
 
 HOSTS = "world.inkube.dev/v1/githosts"
 

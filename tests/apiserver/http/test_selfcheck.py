@@ -10,9 +10,9 @@ from patience import PATIENCE, within
 
 from inkube import APIServer, Options
 from inkube.apiserver import workers
+from inkube.apiserver.access import security
 from inkube.apiserver.http import selfcheck
 from inkube.apiserver.http.fast import connections, fallback
-from inkube.apiserver.root import security
 
 
 @pytest.fixture(autouse=True)

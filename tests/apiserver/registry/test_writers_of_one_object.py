@@ -20,7 +20,7 @@ from shakylog import ShakyLog
 from inkube import APIServer
 from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.engine import FastEngine, queues
-from inkube.apiserver.root.sources import foundation
+from inkube.apiserver.sources import foundation
 from inkube.schemas.status import Reason, StatusError
 from inkube.storage.entry import Change
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root import dangers
+from inkube.apiserver.process import dangers
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import base64
 import pytest
 from worlds import KEY, pem, told
 
-from inkube.apiserver.root import scenarios
+from inkube.apiserver import scenarios
 from inkube.controllers.provisioning.scenarios import HEAL_SECONDS
 
 SECRET = {"privateKey": {"create": base64.b64encode(pem(KEY)).decode()}}

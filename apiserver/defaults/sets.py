@@ -8,8 +8,8 @@ next start. With RBAC, its roles are created at the start, because they decide a
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from inkube.apiserver import defaults
 from inkube.apiserver.registry import SystemFields, keys
-from inkube.apiserver.root import defaults
 from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store, errors

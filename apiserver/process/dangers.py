@@ -8,9 +8,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from inkube.apiserver.access import security
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import is_loopback
-from inkube.apiserver.root import security
 
 
 def risks(options: Options) -> Iterator[str]:

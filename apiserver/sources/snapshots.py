@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from inkube.apiserver import root
+from inkube import storage
 from inkube.storage import StorageError, log, store, wholefiles
 
 
@@ -37,7 +37,7 @@ class Snapshot:
         """Write the snapshot to a new file, which appears when it is complete. Raises
         FileExistsError and other OSErrors, LogError."""
         with wholefiles.new_database(Path(path)) as draft:
-            file = root.sqlite_log(draft)
+            file = storage.sqlite_log(draft)
             await file.open()
             try:
                 await restore(self.log, file)
@@ -51,7 +51,7 @@ async def load(path: Path | str) -> Snapshot:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
-    file = root.sqlite_log(path)
+    file = storage.sqlite_log(path)
     await file.open()
     try:
         return Snapshot(await store.read(file))

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver import root
+from inkube import storage
+from inkube.apiserver import sources
 from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, SystemFields
-from inkube.apiserver.root.progress import Progress
-from inkube.apiserver.root.sources import beginnings
+from inkube.apiserver.sources import beginnings
+from inkube.apiserver.sources.progress import Progress
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
 from inkube.schemas import releases
 from inkube.storage import (
@@ -37,9 +38,9 @@ class Foundation:
     clock: Clock
     system_fields: SystemFields
     keys: Keys
-    snapshot: "root.snapshots.Snapshot | None"
+    snapshot: "sources.snapshots.Snapshot | None"
     """The snapshot from which the store began."""
-    player: "root.replay.Player | None"
+    player: "sources.replay.Player | None"
     """Replays a captured file, after the server is ready."""
     is_shared: bool
     """Whether other servers can run controllers on the same log."""
@@ -62,7 +63,7 @@ async def open_foundation(
         await stack.enter_async_context(store)
     minor = options.release.minor
     if minor != releases.NEWEST.minor and store.revision:
-        root.compatibility.check(store, minor)
+        sources.compatibility.check(store, minor)
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
     keys = await _keys(options, store, start_snapshot)
@@ -80,8 +81,8 @@ def _clock(options: Options, revision: Callable[[], int]) -> Clock:
 
 async def _log(
     options: Options,
-    start_snapshot: "root.snapshots.Snapshot | None",
-    replay_player: "root.replay.Player | None",
+    start_snapshot: "sources.snapshots.Snapshot | None",
+    replay_player: "sources.replay.Player | None",
     system_fields: SystemFields,
 ) -> Log:
     if replay_player is not None:
@@ -90,14 +91,14 @@ async def _log(
     if beginnings.is_default_start(options):
         first = beginnings.snapshot(options, system_fields)
     own = log(options, first)
-    return own if options.at is None else await root.past.at(own, options)
+    return own if options.at is None else await sources.past.at(own, options)
 
 
 async def _keys(
-    options: Options, store: Store, start_snapshot: "root.snapshots.Snapshot | None"
+    options: Options, store: Store, start_snapshot: "sources.snapshots.Snapshot | None"
 ) -> Keys:
     if options.database:
-        return await root.SharedKeys.read(store)
+        return await sources.SharedKeys.read(store)
     token = options.worker.admin_token if options.worker else ""
     return KeyFiles(options.data, None if start_snapshot is None else start_snapshot.keys, token)
 
@@ -108,9 +109,9 @@ def validated(options: Options) -> Options:
     Raises ValueError for options that request such a feature.
     """
     if options.at is not None:
-        options = root.past.validated(options)
+        options = sources.past.validated(options)
     if options.replay is not None:
-        options = root.replay.validated(options)
+        options = sources.replay.validated(options)
     return options
 
 
@@ -125,7 +126,7 @@ def store_options(options: Options) -> StoreOptions:
     )
 
 
-async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
+async def snapshot(options: Options) -> "sources.snapshots.Snapshot | None":
     """Return the snapshot from which an in-memory server begins. Raises ValueError, OSError,
     LogError."""
     source = options.snapshot
@@ -134,18 +135,18 @@ async def snapshot(options: Options) -> "root.snapshots.Snapshot | None":
     if options.data is not None or options.database:
         raise ValueError("snapshot is for servers in memory: remove data or database")
     if isinstance(source, str | Path):
-        return await root.snapshots.load(source)
-    if not isinstance(source, root.snapshots.Snapshot):
+        return await sources.snapshots.load(source)
+    if not isinstance(source, sources.snapshots.Snapshot):
         raise TypeError(f"snapshot is a Snapshot or the path of a file, not {source!r}")
     return source
 
 
-async def player(options: Options) -> "root.replay.Player | None":
+async def player(options: Options) -> "sources.replay.Player | None":
     """Return the player of a captured file, if the options name one. Raises StorageError,
     ValueError."""
     if options.replay is None:
         return None
-    return await root.replay.open_player(options.replay, options.speed)
+    return await sources.replay.open_player(options.replay, options.speed)
 
 
 def log(options: Options, start_snapshot: Snapshot | None) -> Log:
@@ -157,15 +158,15 @@ def log(options: Options, start_snapshot: Snapshot | None) -> Log:
         return _postgresql(options.database)
     if options.data is None:
         return MemoryLog() if start_snapshot is None else MemoryLog(start_snapshot)
-    sqlite = root.SqliteOptions(synchronous="FULL" if options.durable else "NORMAL")
-    return root.sqlite_log(options.data, sqlite)
+    sqlite = storage.SqliteOptions(synchronous="FULL" if options.durable else "NORMAL")
+    return storage.sqlite_log(options.data, sqlite)
 
 
 def _postgresql(url: str) -> Log:
     if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
         raise ValueError("the URL of a database must have the form postgresql://user@host/name")
     try:
-        create_log = root.postgresql_log
+        create_log = storage.postgresql_log
     except ImportError as error:
         raise ValueError("PostgreSQL needs a driver: pip install asyncpg") from error
     return create_log(url)

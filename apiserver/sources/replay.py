@@ -15,7 +15,7 @@ from typing import Self
 
 import orjson
 
-from inkube.apiserver import root
+from inkube import storage
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import keys
 from inkube.storage import Log, MemoryLog, Record, Store, errors, past
@@ -96,7 +96,7 @@ class Player:
 async def open_player(path: Path, speed: float) -> Player:
     """Return the recording in a file. Raises StorageError, and ValueError if it is not a
     capture."""
-    log: Log = root.sqlite_log(path)
+    log: Log = storage.sqlite_log(path)
     await log.open()
     try:
         return Player(log, await _start(path, log), speed)

@@ -1,0 +1,9 @@
+"""Access to a server: authentication, authorization and TLS from its options, and kubeconfigs.
+
+Input: options, keys and the store. Output: a `Security` for the composition root (`security`), and
+the text of a kubeconfig for a running server (`kubeconfig`).
+"""
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

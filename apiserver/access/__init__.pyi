@@ -1,0 +1,3 @@
+from inkube.apiserver.access import kubeconfig as kubeconfig
+from inkube.apiserver.access import security as security
+from inkube.apiserver.access.security import Security as Security

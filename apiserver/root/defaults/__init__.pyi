@@ -1,2 +1,0 @@
-from inkube.apiserver.root.defaults import objects as objects
-from inkube.apiserver.root.defaults import roles as roles
