@@ -3,6 +3,7 @@
 docs/kinds.md and docs/stateful-kinds.md describe the parts of a kind.
 """
 
+import logging
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
@@ -25,13 +26,14 @@ from inkube.controllers.manager import Controller, Result, Watch
 from inkube.controllers.secure import SecureValues
 from inkube.controllers.transactions import Part, Transaction, View
 from inkube.controllers.work import Work
-from inkube.schemas import crds, definitions, models
+from inkube.schemas import crds, definitions, models, status
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation, Strategy
 
+logger = logging.getLogger(__name__)
 R = TypeVar("R", bound=models.Resource)
 
 Reconciler = Callable[[Any, Environment], Awaitable[Result | None]]
@@ -177,7 +179,10 @@ class KindModule(Generic[R]):
             return obj
         dumped = models.dump(typed)
         for rule in self.mutators:
-            rule.function(typed, before)
+            try:
+                rule.function(typed, before)
+            except Exception as error:
+                raise broken(rule.name, error) from error
         _merge_changes(obj, dumped, models.dump(typed))
         return obj
 
@@ -218,7 +223,7 @@ class KindModule(Generic[R]):
         return [
             problem.at("spec", value_of(problem, obj, "spec"), _name_of(guard))
             for guard in self.creation_guards
-            async for problem in guard(typed, env)
+            for problem in await _reasons(guard, typed, env)
         ]
 
     async def check_delete(self, obj: Object, env: Environment) -> list[FieldError]:
@@ -231,7 +236,7 @@ class KindModule(Generic[R]):
         return [
             problem.at("metadata.name", obj["metadata"]["name"], _name_of(guard))
             for guard in self.deletion_guards
-            async for problem in guard(typed, env)
+            for problem in await _reasons(guard, typed, env)
         ]
 
     async def persist(self, obj: Object, reservation: Reservation) -> None:
@@ -279,10 +284,31 @@ def _violations(rule: Rule[R], typed: R, old: R | None, obj: Object) -> Iterator
     """The errors that a rule finds in an object, some of whose members may be unreadable."""
     try:
         field = rule.field_of(typed)
-        for problem in rule.function(typed, old):
+        for problem in rule.findings(typed, old):
             yield problem.at(field, value_of(problem, obj, field), rule.name)
     except models.Unread:
         return  # the rule depends on a wrong member, which has its own error
+    except Exception as error:
+        raise broken(rule.name, error) from error
+
+
+async def _reasons(guard: Guard, typed: Any, env: Environment) -> list[Problem]:
+    """The problems that a guard yields. Raises StatusError 500 if the guard breaks."""
+    try:
+        return [problem async for problem in guard(typed, env)]
+    except Exception as error:
+        if env.outages.includes(error):
+            raise
+        raise broken(_name_of(guard), error) from error
+
+
+def broken(name: str, error: Exception) -> Exception:
+    """The 500 for a rule or mutator that raised an exception: it names the rule."""
+    if isinstance(error, StatusError):
+        return error
+    text = f"the rule {name} broke, see the server's log: {type(error).__name__}"
+    logger.error("the rule %s broke", name, exc_info=error)
+    return status.internal(text)
 
 
 def _name_of(guard: Guard) -> str:

@@ -62,14 +62,22 @@ def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Sc
         converted.pop("format", None)
     _bounds(schema, converted)
     _children(schema, converted, definitions=definitions, inside=inside)
-    if schema.get("default"):
-        converted["default"] = schema["default"]
+    if default := _without_nulls(schema.get("default")):
+        converted["default"] = default
     converted.update(
         {key: value for key, value in schema.items() if key.startswith("x-kubernetes-")}
     )
     if "type" not in converted and "x-kubernetes-int-or-string" not in converted:
         converted["x-kubernetes-preserve-unknown-fields"] = True
     return converted
+
+
+def _without_nulls(value: Any) -> Any:
+    """A default without members that are None: an optional member is absent, as no schema accepts
+    null."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _referred(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:

@@ -4,6 +4,8 @@ rules.
 The kinds are `controllers.kinds.KindModule`s. This module knows them only by a protocol.
 """
 
+import asyncio
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Protocol
@@ -87,8 +89,8 @@ class DeclaredKinds(SideEffects):
         obj, old = write.object, write.old
         if obj is None or write.request.subresource or not write.dry_run:
             return ()
-        kind, env = self._found(write)
-        found = await kind.check(obj, old, env, [error.field for error in errors])
+        _, env = self._found(write)
+        found = await self._checked(write, [error.field for error in errors])
         return found if old is not None else [*found, *await self._taken(write, env)]
 
     def effect(self, write: Write) -> Effect | None:
@@ -104,10 +106,22 @@ class DeclaredKinds(SideEffects):
             return await kind.check_delete(old, env)
         errors = await kind.check_create(obj, env) if old is None else []
         if write.dry_run and not errors:
-            errors = await kind.check(obj, old, env)
+            errors = await self._checked(write)
         if errors and write.dry_run and old is None:
             errors += await self._taken(write, env)
         return errors
+
+    async def _checked(self, write: Write, wrong: Sequence[str] = ()) -> list[FieldError]:
+        """The errors of live checks. Raises StatusError 504 after the client's limit for the
+        request."""
+        kind, env = self._found(write)
+        obj, limit = write.object, write.request.timeout
+        assert obj is not None, "only an object is checked"
+        try:
+            async with asyncio.timeout(limit if math.isfinite(limit) else None):
+                return await kind.check(obj, write.old, env, wrong)
+        except TimeoutError as error:
+            raise status.request_timeout(limit) from error
 
     async def _taken(self, write: Write, env: Any) -> list[FieldError]:
         """An error if the name of a new object is taken and the object has other errors too. A

@@ -27,6 +27,9 @@ CONCURRENCY = 64
 """The number of objects of a kind that are checked at a time. Checks mostly wait for outside
 systems."""
 
+CORRECTION_SECONDS = 1.0
+"""The shortest time between two checks of an object whose status another client overwrites."""
+
 Static = Callable[[Object, Object | None], list[FieldError]]
 
 
@@ -95,6 +98,12 @@ class CheckReconciler(Generic[R]):
         """Objects whose checks cannot have other results, with their intervals and verdicts."""
         self._recheck_keys: set[Key] = set()
         """Objects with a change since their last check."""
+        self._written: dict[Key, tuple[int, Verdict]] = {}
+        """The generations of objects, and the verdicts about them that this reconciler wrote."""
+        self._overwritten: set[Key] = set()
+        """Objects in whose status another client wrote another verdict."""
+        self._corrected: dict[Key, float] = {}
+        """The monotonic times of the last checks for this reason."""
         self._outages: dict[Key, _OutageState] = {}
         """Objects for which an outside system failed in their last check."""
 
@@ -111,16 +120,23 @@ class CheckReconciler(Generic[R]):
         )
 
     def _compare(self, change: Change) -> list[Key]:
-        """Check an object at the next recheck if another client wrote a wrong status."""
+        """Check an object again if another client wrote a wrong status."""
         key = Key.of(change.object)
         if change.new is None:
-            self._certain.pop(key, None)
-            self._outages.pop(key, None)
-        elif key in self._certain:
+            for by_key in (self._certain, self._outages, self._written, self._corrected):
+                by_key.pop(key, None)
+            return []
+        if key in self._certain:
             verdict = self._certain[key][1]
             if status.patch(change.new, verdict, self._env.clock.now()):
                 del self._certain[key]
-        return []
+        generation, written = self._written.get(key, (None, None))
+        if written is None or generation != change.new["metadata"].get("generation", 0):
+            return []
+        if not status.is_overwritten(change.new, written):
+            return []
+        self._overwritten.add(key)
+        return [key]
 
     def _uncached(self, watch: Watch) -> Watch:
         """A copy of the watch whose changes discard cached results and restart back-off."""
@@ -139,6 +155,13 @@ class CheckReconciler(Generic[R]):
         """Check one object now."""
         if key in self._certain:
             return Result(self._certain[key][0])
+        if key in self._overwritten:
+            wait = self._corrected.get(key, -CORRECTION_SECONDS) + CORRECTION_SECONDS
+            wait -= self._env.clock.monotonic()
+            if wait > 0:
+                return Result(wait)
+            self._overwritten.discard(key)
+            self._corrected[key] = self._env.clock.monotonic()
         self._recheck_keys.discard(key)
         try:
             obj = await self._env.client.get(self._gvr, key.name, key.namespace)
@@ -203,21 +226,36 @@ class CheckReconciler(Generic[R]):
 
     async def _write(self, obj: Object, verdict: Verdict) -> None:
         operations = status.patch(obj, verdict, self._env.clock.now())
-        if not operations:
-            return
-        await self._patch(obj, operations, subresource="status")
-        await self._record_event(obj, verdict)
+        self._written[Key.of(obj)] = obj["metadata"].get("generation", 0), verdict
+        if operations and await self._patch(obj, operations, subresource="status"):
+            await self._record_event(obj, verdict)
 
-    async def _patch(self, obj: Object, operations: list[Object], subresource: str = "") -> None:
+    async def _patch(self, obj: Object, operations: list[Object], subresource: str = "") -> bool:
+        """Patch the object, unless it was deleted or changed by a user since it was read: it is
+        then checked again. Returns whether it was patched."""
         metadata = obj["metadata"]
-        await self._env.client.patch(
-            self._gvr,
-            metadata["name"],
-            metadata.get("namespace", ""),
-            patch=operations,
-            type="json",
-            subresource=subresource,
-        )
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        try:
+            await self._env.client.patch(
+                self._gvr, name, namespace, patch=operations, type="json", subresource=subresource
+            )
+        except StatusError:
+            if await self._is_outdated(obj):
+                return False
+            raise
+        return True
+
+    async def _is_outdated(self, obj: Object) -> bool:
+        metadata = obj["metadata"]
+        try:
+            found = await self._env.client.get(
+                self._gvr, metadata["name"], metadata.get("namespace", "")
+            )
+        except StatusError as error:
+            if error.code == 404:
+                return True
+            raise
+        return _identity(found) != _identity(obj)
 
     async def _record_event(self, obj: Object, verdict: Verdict) -> None:
         before = (obj.get("status") or {}).get("fieldErrors") or []

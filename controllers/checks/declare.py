@@ -10,7 +10,7 @@ A function gets the typed object first; its further parameters are filled by nam
 """
 
 import inspect
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CodeType, UnionType
 from typing import Any, Generic, TypeVar, get_args
@@ -24,6 +24,7 @@ R = TypeVar("R", bound=Resource)
 R_contra = TypeVar("R_contra", bound=Resource, contravariant=True)
 
 Field = str | Callable[[Any], str]
+Failure = str | Callable[[Any], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,9 @@ class Check(Generic[R]):
 
     `failure` is the text for an outage of the outside system, such as "failed to check if
     repository exists". The field is then invalid, and the user decides what to do. Without this
-    text, an outage is an InternalError.
+    text, an outage is an InternalError. A function returns the text for an object, or None if
+    another check reports the outage of this object. `aliases` are fields that findings can name
+    although the model does not have them.
     """
 
     name: str
@@ -61,21 +64,35 @@ class Check(Generic[R]):
     after: tuple["Check[R]", ...] = ()
     timeout: float = 10.0
     retry: Retry = Retry()
-    failure: str = ""
+    failure: Failure = ""
+    aliases: tuple[str, ...] = ()
 
     def field_of(self, obj: R) -> str:
         """The path of the field that the check validates in an object."""
         return self.field if isinstance(self.field, str) else self.field(obj)
 
+    def failure_of(self, obj: R) -> str | None:
+        """The text for an outage; None if the check does not report it."""
+        return (
+            self.failure
+            if self.failure is None or isinstance(self.failure, str)
+            else (self.failure(obj))
+        )
+
     async def ask(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
-        """Run the function once, a coroutine or an async generator. Returns its findings."""
-        answer = self.function(obj, **arguments)
-        if isinstance(answer, AsyncIterator):
-            return [problem async for problem in answer]
-        found = await answer
+        """Run the function once, a coroutine or an async generator. Returns its findings. Raises
+        TypeError for values that are not findings."""
+        try:
+            answer = self.function(obj, **arguments)
+            if isinstance(answer, AsyncIterator):
+                return [checked_finding(found, self) async for found in answer]
+            found = await answer
+        except SystemExit as error:
+            raise RuntimeError(f"it exits with {error.code}") from error
         if found is None:
             return []
-        return [found] if isinstance(found, Problem) else list(found)
+        found = [found] if isinstance(found, Problem) else found
+        return [checked_finding(each, self) for each in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +103,12 @@ class Rule(Generic[R]):
     model: type[R]
     field: Field
     function: Callable[[R, R | None], Any]
+    aliases: tuple[str, ...] = ()
+
+    def findings(self, obj: R, old: R | None) -> Iterator[Problem]:
+        """The problems of a validator. Raises TypeError for values that are not problems."""
+        for found in self.function(obj, old) or ():
+            yield checked_finding(found, self)
 
     def field_of(self, obj: R) -> str:
         """The path of the field that the rule validates in an object."""
@@ -99,7 +122,8 @@ def check(
     after: Sequence[Check[R]] = (),
     timeout: float = 10.0,
     retry: Retry | None = None,
-    failure: str = "",
+    failure: Failure = "",
+    aliases: Sequence[str] = (),
 ) -> Callable[[Callable[..., Any]], Check[R]]:
     """Declare a live check. Raises TypeError for unknown fields, ValueError for vague details."""
 
@@ -117,19 +141,20 @@ def check(
             timeout=timeout,
             retry=retry or Retry(),
             failure=failure,
+            aliases=tuple(aliases),
         )
 
     return declare
 
 
 def validator(
-    model: type[R], *, field: Field = ""
+    model: type[R], *, field: Field = "", aliases: Sequence[str] = ()
 ) -> Callable[[Callable[[R, R | None], Iterable[Problem]]], Rule[R]]:
     """Declare a static rule: it yields problems, uses no outside system and runs on every write."""
 
     def declare(function: Callable[[R, R | None], Iterable[Problem]]) -> Rule[R]:
         _refuse_vague(function)
-        return Rule(function.__name__, model, _field_of(model, field), function)
+        return Rule(function.__name__, model, _field_of(model, field), function, tuple(aliases))
 
     return declare
 
@@ -141,6 +166,17 @@ def mutator(model: type[R]) -> Callable[[Callable[[R, R | None], None]], Rule[R]
         return Rule(function.__name__, model, "", function)
 
     return declare
+
+
+def checked_finding(found: Any, rule: "Check[Any] | Rule[Any]") -> Problem:
+    """A value that a check or validator returned. Raises TypeError if it is not a finding, or if it
+    names a field that the model does not have."""
+    if not isinstance(found, Problem):
+        raise TypeError(f"{found!r} is not a finding, such as Invalid('branch not found')")
+    field = found.field
+    if field and field not in rule.aliases and not field_exists(rule.model, field):
+        raise TypeError(f"{rule.model.__name__} has no field {field!r}")
+    return found
 
 
 def field_exists(model: type[BaseModel], path: str) -> bool:

@@ -19,7 +19,9 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, ClassVar
 
-from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, is_secret
+import orjson
+
+from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, Verbatim, is_secret
 from inkube.schemas.sealing import REDACTED
 
 _VAGUE = frozenset(
@@ -63,13 +65,28 @@ class Problem:
             )
 
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
-        """The finding as a field error. Its own field and value replace those of the arguments."""
+        """The finding as a field error. Its own field and value replace those of the arguments.
+        Raises TypeError if a member cannot be JSON."""
         place = "" if self.field is None else self.field or field
-        shown = value if self.value is OMITTED else self.value
+        shown = value if self.value is OMITTED else _plain(self.value)
         if is_secret(place):
             shown = OMITTED if self.value is OMITTED else REDACTED
         right = tuple(islice(self.supported, SUPPORTED))
+        texts = [place, self.detail, *right]
+        if not all(isinstance(text, str) for text in texts):
+            raise TypeError(f"field, detail and supported values are texts: {texts!r}")
+        orjson.dumps(texts)  # a surrogate alone cannot be sent
         return FieldError(self.type, place, shown, self.detail, origin, right)
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON. Raises TypeError if it is not JSON: a date, a set, bytes."""
+    if value is OMITTED or isinstance(value, Verbatim):
+        return value
+    return orjson.loads(orjson.dumps(value, option=_ONLY_JSON))
+
+
+_ONLY_JSON = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
 
 
 class Invalid(Problem):

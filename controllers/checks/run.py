@@ -6,6 +6,7 @@ is logged and reported in the same way. Failing checks raise no exceptions.
 """
 
 import asyncio
+import contextlib
 import logging
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -162,43 +163,49 @@ class CheckSet(Generic[R]):
                 return None
         await run.env.pacer.wait()
         try:
-            field = check.field_of(run.object)
-            found = await _found_by(check, run)
+            return await _found_by(check, run)
         except models.Unread:
-            found = None
-        if found is None:
             return None
-        return [problem.at(field, run.value_of(problem, field), check.name) for problem in found]
+        except Exception as error:  # a broken check must not keep the others from being reported
+            if run.env.outages.includes(error):
+                raise
+            return [_broken(check, run, error)]
 
 
-async def _found_by(check: Check[R], run: Run[R]) -> list[Problem] | None:
-    """The findings of a check, or a finding about an outage. For a refused object, None in place of
-    a finding about an outage. Raises models.Unread, and the errors of a store that cannot be
-    used."""
+async def _found_by(check: Check[R], run: Run[R]) -> list[FieldError] | None:
+    """The errors that a check finds, or an error about an outage. For a refused object, None in
+    place of an error about an outage. Raises models.Unread, and what the check raises."""
+    field = check.field_of(run.object)
     try:
-        return await _attempt(check, run)
-    except models.Unread:
-        raise
+        found = await _attempt(check, run)
     except OutsideError as error:
         if run.is_refused:
             return None
         if not error.is_final:
             run.retries.append(check.retry)
-        return [_problem_of(error, check, run)]
-    except Exception as error:  # a broken check must not keep the others from being reported
-        if run.env.outages.includes(error):
-            raise
-        logger.exception("the check %s broke on %s", check.name, run.name)
-        detail = f"the check {check.name} broke, see the server's log; {run.retry_text()}"
-        return [InternalError(detail)]
+        found = _outage(error, check, run)
+    return [problem.at(field, run.value_of(problem, field), check.name) for problem in found]
+
+
+def _broken(check: Check[R], run: Run[R], error: Exception) -> FieldError:
+    """The error of a check that raised an exception, or whose findings are malformed."""
+    logger.error("the check %s broke on %s", check.name, run.name, exc_info=error)
+    detail = f"the check {check.name} broke, see the server's log; {run.retry_text()}"
+    field = check.field if isinstance(check.field, str) else ""
+    with contextlib.suppress(Exception):  # it may be what broke
+        field = check.field_of(run.object)
+    return InternalError(detail).at(field, origin=check.name)
 
 
 async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
-    """Run a check once. Raises Unavailable after its timeout, by the environment's clock."""
+    """Run a check once. Raises Unavailable after its timeout, by the environment's clock, and
+    RuntimeError for a check that was cancelled from inside."""
     asking = asyncio.ensure_future(check.ask(run.object, run.arguments(check.parameters)))
     limit = asyncio.ensure_future(run.env.clock.sleep(check.timeout))
     try:
         await asyncio.wait((asking, limit), return_when=asyncio.FIRST_COMPLETED)
+        if asking.cancelled():
+            raise RuntimeError("something that it waited for was cancelled")
         if asking.done():
             return asking.result()
     finally:
@@ -209,13 +216,17 @@ async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
     raise Unavailable("the host" if check.failure else f"the check {check.name}", reason)
 
 
-def _problem_of(error: OutsideError, check: Check[R], run: Run[R]) -> Problem:
+def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
+    """The finding about an outage; [] if the check leaves it to another one."""
+    failure = check.failure_of(run.object)
+    if failure is None:
+        return []
     if isinstance(error, Unreachable):
         reason = f"unreachable: {error.reason}"
-        return Invalid(f"{check.failure}: {reason}" if check.failure else reason)
+        return [Invalid(f"{failure}: {reason}" if failure else reason)]
     unavailable = error if isinstance(error, Unavailable) else None
     detail = f"{error.service} {error.reason}; {run.retry_text(unavailable)}"
-    return Invalid(f"{check.failure}: {detail}") if check.failure else InternalError(detail)
+    return [Invalid(f"{failure}: {detail}") if failure else InternalError(detail)]
 
 
 def value_of(problem: Problem, obj: Object, field: str) -> Any:

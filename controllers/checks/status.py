@@ -91,6 +91,22 @@ def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
     ]
 
 
+def is_overwritten(obj: Object, verdict: Verdict) -> bool:
+    """Whether the status has another verdict about the generation of the object."""
+    status = obj.get("status") or {}
+    health = status.get("health") or {}
+    found = (
+        status.get("observedGeneration"), status.get("fieldErrors"), health.get("healthy"),
+        health.get("message") or [],
+    )  # fmt: skip
+    return found != (
+        obj["metadata"].get("generation", 0),
+        [error.item() for error in verdict.errors],
+        verdict.is_healthy,
+        [] if verdict.is_healthy else verdict.messages,
+    )
+
+
 def _set(status: Object, name: str, value: Any) -> list[Object]:
     path = f"/status/{name}"
     if value is not None:

@@ -21,15 +21,14 @@ class Refusals:
     def __init__(self, *, upstream: bool) -> None:
         self.upstream = upstream
 
-    def bad(self, sentence: str) -> StatusError:
-        """A bad request: status 400, or upstream's 500."""
-        return self._internal(sentence) if self.upstream else status.bad_request(sentence)
+    def bad(self, error: FieldError) -> StatusError:
+        """A bad request: status 400 with the field, or upstream's 500."""
+        return self._internal(error.detail) if self.upstream else bad_request(error)
 
     def bad_value(self, name: str, field: str, value: object, sentence: str) -> StatusError:
         """An invalid value: status 400, or upstream's 422 with the field."""
-        if self.upstream:
-            return invalid(name, fielderrors.invalid(field, value, sentence))
-        return status.bad_request(sentence)
+        error = fielderrors.invalid(field, value, sentence)
+        return invalid(name, error) if self.upstream else bad_request(error)
 
     def conflict(self, name: str, sentence: str, resource: str = RESOURCE) -> StatusError:
         """A conflict: status 409, or upstream's 500."""
@@ -49,11 +48,20 @@ class Refusals:
 
     def versionless(self, name: str) -> StatusError:
         """The error for a PUT without a resourceVersion."""
-        return self.bad("resourceVersion must be specified for an update")
+        why = "resourceVersion must be specified for an update"
+        return self.bad(fielderrors.required("metadata.resourceVersion", why))
 
     def stale(self, name: str, resource: str = RESOURCE) -> StatusError:
         """The error for a write with an outdated resourceVersion."""
         return self.conflict(name, status.STALE, resource)
+
+
+def bad_request(*errors: FieldError) -> StatusError:
+    """A bad request: status 400 with the details of the errors as its text, and with causes."""
+    made = status.bad_request("; ".join(error.detail for error in errors))
+    made.details = {"causes": [error.cause() for error in errors]}
+    made.field_errors = list(errors)
+    return made
 
 
 def invalid(name: str, *errors: FieldError, kind: str = KIND) -> StatusError:

@@ -13,7 +13,7 @@ from inkube.controllers.porch.files import merge
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.options import Options
-from inkube.controllers.porch.refusals import Refusals, invalid
+from inkube.controllers.porch.refusals import Refusals, bad_request, invalid
 from inkube.controllers.porch.types import LATEST
 from inkube.formats import fielderrors, names, same
 from inkube.kinds import FieldError, status
@@ -62,7 +62,9 @@ class Rules:
         if "conditions" in sent and old["spec"].get("lifecycle") == DRAFT:
             kept["conditions"] = sent["conditions"]
         obj["status"] = kept
-        spec["lifecycle"] = spec.get("lifecycle") or DRAFT
+        is_proposed = old["spec"].get("lifecycle") == PROPOSED and not self.refusals.upstream
+        left_out = PROPOSED if is_proposed else DRAFT  # a proposal ends only on request
+        spec["lifecycle"] = spec.get("lifecycle", left_out) or DRAFT
         if "revision" in old["spec"]:
             spec["revision"] = old["spec"]["revision"]
         else:
@@ -92,7 +94,8 @@ class Rules:
             return errors
         tasks = spec.get("tasks") or []
         if len(tasks) > 1:  # T1
-            raise self.refusals.bad("task list must not contain more than one task")
+            why = "task list must not contain more than one task"
+            raise self.refusals.bad(fielderrors.invalid("spec.tasks", len(tasks), why))
         lifecycle = spec["lifecycle"]
         if lifecycle in FINAL:  # L2
             sentence = "cannot create a package revision with lifecycle value 'Final'"
@@ -104,18 +107,21 @@ class Rules:
             error = fielderrors.invalid(LIFECYCLE, lifecycle, "value can be only created as Draft")
             raise invalid(name, error)
         if tasks:
-            self._task(tasks[0])
+            self._task(tasks[0], 0)
         return []
 
     def _check_given(self, spec: Object) -> None:
         """Check R2, and the other members that form the name. `_form` reports empty ones. Raises
         StatusError 400."""
-        missing = [] if spec.get("repository") else ["spec.repositoryName is required"]
+        missing = [] if spec.get("repository") else ["repository"]
         if not self.refusals.upstream:
             members = ("packageName", "workspaceName")
-            missing += [f"spec.{each} is required" for each in members if spec.get(each) is None]
+            missing += [each for each in members if spec.get(each) is None]
+        elif missing:
+            raise status.bad_request("spec.repositoryName is required")
         if missing:
-            raise status.bad_request("; ".join(missing))
+            texts = {f"spec.{each}": f"spec.{each} is required" for each in missing}
+            raise bad_request(*(fielderrors.required(*each) for each in texts.items()))
 
     def _form(self, obj: Object, name: str) -> list[FieldError]:
         """Check U2, M1 and the name; return all errors together."""
@@ -151,16 +157,21 @@ class Rules:
             errors.append(fielderrors.invalid("metadata.name", given, why))
         return errors
 
-    def _task(self, task: Object) -> None:
-        kind = task.get("type") or ""
+    def _task(self, task: Object, at: int) -> None:
+        kind, field = task.get("type") or "", f"spec.tasks[{at}]"
         if kind not in TASKS:  # T3
-            raise self.refusals.bad(f'task of type "{kind}" not supported')
+            why = f'task of type "{kind}" not supported'
+            raise self.refusals.bad(
+                fielderrors.invalid(f"{field}.type", kind, why)._replace(supported=TASKS)
+            )
         if not isinstance(task.get(kind), dict):  # T4
             what = "upgrade field not set" if kind == "upgrade" else f"{kind} not set"
-            raise self.refusals.bad(f'{what} for task of type "{kind}"')
+            why = f'{what} for task of type "{kind}"'
+            raise self.refusals.bad(fielderrors.required(f"{field}.{kind}", why))
         other = next((each for each in TASKS if each != kind and each in task), "")
         if other:
-            raise self.refusals.bad(f'{other} does not belong to task of type "{kind}"')
+            why = f'{other} does not belong to task of type "{kind}"'
+            raise self.refusals.bad(fielderrors.forbidden(f"{field}.{other}", why))
 
     # update of the object: section 9
 
@@ -212,8 +223,8 @@ class Rules:
             if not same(task, old)
         ]
         if not errors:
-            for task in tasks[len(old_tasks) :]:
-                self._task(task)
+            for at, task in enumerate(tasks[len(old_tasks) :], len(old_tasks)):
+                self._task(task, at)
         return errors
 
     def _known(self, name: str, spec: Object, old: Object) -> None:

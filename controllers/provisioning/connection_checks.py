@@ -12,6 +12,8 @@ from inkube.controllers.provisioning.outside.hosts import (
     InstallationNotFound,
     KeyRefused,
     KeyUnreadable,
+    NotAuthorized,
+    RepositoryNotFound,
 )
 from inkube.controllers.provisioning.outside.remotes import Remotes
 from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
@@ -56,13 +58,24 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
     except KeyRefused:
         yield Invalid("verify appID is correct")
         yield Invalid("verify privateKey is correct", field=key)
+    except (NotAuthorized, RepositoryNotFound) as error:
+        yield _refused(connection, error)
     except Unavailable as error:
         if error.code != HTTPStatus.SERVICE_UNAVAILABLE:
             raise
-        yield InternalError("github is unavailable", field=None)
+        yield InternalError("github is unavailable")
 
 
-@check(Connection, field=_field("installationID"), after=[app_accepted])
+def _refused(connection: Connection, error: NotAuthorized | RepositoryNotFound) -> Problem:
+    """The finding for a host that refuses every request: the user updates the credentials, or the
+    app."""
+    if isinstance(error, RepositoryNotFound):
+        return NotFound("app not found", field=f"{connection.spec.block}.appID")
+    text = "permission denied" if error.is_denied else "authentication failed"
+    return Invalid(text, field="secure.privateKey")
+
+
+@check(Connection, field=_field("installationID"), after=[app_accepted], aliases=[INSTALLATION])
 async def installation_exists(connection: Connection, run: Run[Connection]) -> Problem | None:
     """The app has the installation. The field is the one that the front ends of the documents
     expect, for every type of connection."""
@@ -75,6 +88,8 @@ async def installation_exists(connection: Connection, run: Run[Connection]) -> P
         found = connection.spec.app.installation_id
         right = await _installations(session)
         return Invalid(f"invalid installation ID: {found}", INSTALLATION, found, right)
+    except (NotAuthorized, RepositoryNotFound) as error:
+        return _refused(connection, error)
     return None
 
 
@@ -82,7 +97,7 @@ async def _installations(session: AppSession) -> list[str]:
     """The installation IDs that a form can offer; [] if GitHub does not list them."""
     try:
         return await session.installations()
-    except (KeyRefused, OutsideError):
+    except (KeyRefused, NotAuthorized, RepositoryNotFound, OutsideError):
         return []
 
 
@@ -95,8 +110,12 @@ async def permissions_granted(
     session = await session_of(run)
     if session is None:
         return
-    of_app = await session.permissions()
-    of_installation = await session.installation_permissions()
+    try:
+        of_app = await session.permissions()
+        of_installation = await session.installation_permissions()
+    except (NotAuthorized, RepositoryNotFound) as error:
+        yield _refused(connection, error)
+        return
     options = connection.spec.webhook
     has_hooks = options is None or not options.disabled
     wanted = {

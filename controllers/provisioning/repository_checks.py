@@ -98,7 +98,19 @@ async def repository_reachable(repository: Repository, run: Run[Repository]) -> 
     return None
 
 
-@check(Repository, field="secure.token", after=[connection_healthy])
+def _authorization_failure(repository: Repository) -> str | None:
+    """The text for a host that does not say whether it accepts the credentials. Without
+    credentials, `repository_reachable` alone reports such a host."""
+    has_credentials = repository.secure.token is not None or repository.spec.connection is not None
+    return "failed to check if authorized" if has_credentials else None
+
+
+@check(
+    Repository,
+    field="secure.token",
+    after=[connection_healthy],
+    failure=_authorization_failure,
+)
 async def credentials_accepted(repository: Repository, run: Run[Repository]) -> Problem | None:
     """Check that the host accepts the token. `repository_reachable` reports a host that does not
     respond."""

@@ -362,7 +362,7 @@ def identities_apart(repository: Repository, old: Repository | None) -> Iterator
             yield Invalid(text, field=f"spec.commit.{member}")
 
 
-@validator(Repository, field="spec")
+@validator(Repository, field="spec", aliases=["spec.generateDashboardPreviews"])
 def nothing_rendered(repository: Repository, old: Repository | None) -> Iterator[Problem]:
     """Reject options for previews, which are images that this server does not render."""
     spec = repository.spec

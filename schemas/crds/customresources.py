@@ -160,6 +160,8 @@ class CustomStrategy(Strategy):
         malformed = served.definition.malformed
         if part is None and malformed is None:
             return
+        if malformed is not None and (wrong_kind := _kind_errors(served, obj)):
+            raise malformed(obj["metadata"].get("name") or "", wrong_kind)
         errors = served.schema.validate(obj, old)
         if errors and malformed is not None:
             raise malformed(obj["metadata"].get("name") or "", errors)

@@ -155,3 +155,122 @@ async def test_a_server_that_is_away_is_asked_again(page, tmp_path):
         state = await until(process, lambda state: state["retries"] == 0)
     assert state["problem"] is None
     assert state["generation"] == 1
+
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "boats.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "boats", "singular": "boat", "kind": "Boat"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "x-kubernetes-validations": [
+                            {"rule": "self.spec.color != 'none'", "message": "a boat has a color"}
+                        ],
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "required": ["color"],
+                                "x-kubernetes-validations": [
+                                    {"rule": "self.color != 'odd'", "message": "odd boats sink"},
+                                    {
+                                        "rule": "self.color != 'red'",
+                                        "message": "red is taken",
+                                        "fieldPath": ".color",
+                                    },
+                                ],
+                                "properties": {
+                                    "color": {"type": "string"},
+                                    "crew": {
+                                        "type": "array",
+                                        "items": {
+                                            "type": "object",
+                                            "properties": {
+                                                "age": {"type": "integer", "minimum": 16}
+                                            },
+                                        },
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+POLICY = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicy",
+    "metadata": {"name": "boats"},
+    "spec": {
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": ["example.com"], "apiVersions": ["*"], "resources": ["boats"],
+                    "operations": ["CREATE"],
+                }
+            ]
+        },
+        "validations": [
+            {"expression": "object.spec.color != 'blue'", "message": "no blue boats here"},
+            {
+                "expression": "object.spec.color != 'pink'",
+                "message": "no pink boats here",
+                "reason": "Forbidden",
+            },
+        ],
+    },
+}  # fmt: skip
+BINDING = {
+    "apiVersion": "admissionregistration.k8s.io/v1",
+    "kind": "ValidatingAdmissionPolicyBinding",
+    "metadata": {"name": "boats"},
+    "spec": {"policyName": "boats", "validationActions": ["Deny"]},
+}
+PLACES = {"metadata.name": "name", "spec.color": "color", "spec.crew": "crew"}
+
+
+def boat(name="a", **spec):
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Boat",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("obj", "field", "text"),
+    [
+        (boat(color="none"), "form", "a boat has a color"),
+        (boat(color="odd"), "form", "spec: "),
+        (boat(color="red"), "color", "red is taken"),
+        (boat(), "color", "Required value"),
+        (boat(color="x", crew=[{"age": 20}, {"age": 1}]), "crew", "should be greater than"),
+        (boat("A b", color="x"), "name", "RFC 1123"),
+        (boat(color="blue"), "form", "no blue boats here"),
+        (boat(color="pink"), "form", "no pink boats here"),
+    ],
+)
+async def test_the_errors_of_any_kind_are_shown(page, obj, field, text):
+    async with APIServer() as server:
+        for each in (CRD, POLICY, BINDING):
+            await server.client.create(each)
+        path = "/apis/example.com/v1/namespaces/default/boats"
+        argument = json.dumps({"path": path, "fields": PLACES, "object": obj})
+        process = await page("any", server.url, argument)
+        shown = json.loads(await process.stdout.readline())
+    assert shown["isError"]
+    for errors in (shown["validated"], shown["created"]):
+        found = errors["form"] if field == "form" else [errors["fields"][field]]
+        assert text in found[0]

@@ -83,9 +83,8 @@ class Tasks:
                 obj, fielderrors.invalid(f"{field}.oci", "", "clone from OCI is not implemented")
             )
         else:
-            raise self._refusals.bad(
-                "invalid clone source (neither of git, oci, nor upstream were specified)"
-            )
+            why = "invalid clone source (neither of git, oci, nor upstream were specified)"
+            raise self._refusals.bad(fielderrors.required(field, why))
         try:
             files = await self._depots.work(
                 lambda: packages.cloned_package(source.files, spec["packageName"], source.upstream)
@@ -103,7 +102,7 @@ class Tasks:
     async def _by_name(self, obj: Object, reference: Object, field: str) -> _Source:
         name = reference.get("name") or ""
         if not name:
-            raise self._refusals.bad("upstreamRef.name is required")
+            raise self._refusals.bad(fielderrors.required(field, "upstreamRef.name is required"))
         found = await self._get_revision(obj, name, field)
         if revisions.is_placeholder(found):
             raise self._placeholder(obj, "upstream", found, field)
@@ -155,7 +154,7 @@ class Tasks:
         field = f"{self._field}.edit.sourceRef.name"
         name = (task.get("sourceRef") or {}).get("name") or ""
         if not name:
-            raise self._refusals.bad("sourceRef.name is required")
+            raise self._refusals.bad(fielderrors.required(field, "sourceRef.name is required"))
         found = await self._get_revision(obj, name, field)
         self._check_package(obj, found, field)
         if revisions.is_placeholder(found):
@@ -173,7 +172,9 @@ class Tasks:
         if strategy not in merge.STRATEGIES:
             choices = " ".join(merge.STRATEGIES)
             sentence = f'invalid strategy "{strategy}"; must be one of: [{choices}]'
-            raise self._refusals.bad(sentence)
+            where = f"{self._field}.upgrade.strategy"
+            wrong = fielderrors.invalid(where, strategy, sentence)
+            raise self._refusals.bad(wrong._replace(supported=tuple(merge.STRATEGIES)))
         old, new, local = [await self.source(each) for each in names]
         spec = obj["spec"]
 
@@ -206,7 +207,8 @@ class Tasks:
         members = ("oldUpstreamRef", "newUpstreamRef", "localPackageRevisionRef")
         for member in members:
             if not (task.get(member) or {}).get("name"):
-                raise self._refusals.bad(f"{member}.name is required")
+                field, why = f"{self._field}.upgrade.{member}.name", f"{member}.name is required"
+                raise self._refusals.bad(fielderrors.required(field, why))
         for member in members:
             name = task[member]["name"]
             field = f"{self._field}.upgrade.{member}.name"

@@ -3,12 +3,7 @@
 import type { Finding } from "./forms.js";
 
 /** A cause of an error response: a finding with the fields of Kubernetes. */
-export interface Cause extends Finding {
-  /** The same as `type`. */
-  reason: string;
-  /** The detail with the value before it. */
-  message: string;
-}
+export type Cause = Finding;
 
 /** The members of a Status that describe an error. */
 export interface Status {

@@ -65,7 +65,7 @@ export class Client<T extends Resource<unknown, unknown>> {
       return [];
     } catch (error) {
       const isFinding = error instanceof StatusError && (error.code === 422 || error.reason === "AlreadyExists");
-      if (isFinding) return error.causes;
+      if (isFinding) return error.causes.length > 0 ? error.causes : [{ reason: error.reason, message: error.message }];
       throw error;
     }
   }

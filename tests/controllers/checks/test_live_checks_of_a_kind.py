@@ -364,9 +364,7 @@ async def test_a_change_of_the_object_is_looked_at_while_a_service_fails(running
 
 
 @pytest.mark.parametrize("color", ["red", "blue"])
-async def test_a_status_that_somebody_else_wrote_is_put_right_at_the_next_check(
-    cluster, clock, until, color
-):
+async def test_a_status_that_somebody_else_wrote_is_put_right_at_once(cluster, until, color):
     await cluster.client.create(lamp(color))
     await cluster.settled()
     right = (await stored(cluster))["status"]
@@ -379,7 +377,6 @@ async def test_a_status_that_somebody_else_wrote_is_put_right_at_the_next_check(
     await cluster.client.patch(
         "example.com/v1/lamps", "a", "ns", patch={"status": wrong}, subresource="status"
     )
-    clock.advance(300)
 
     async def is_right():
         found = (await stored(cluster))["status"]
@@ -389,6 +386,26 @@ async def test_a_status_that_somebody_else_wrote_is_put_right_at_the_next_check(
     found = (await stored(cluster))["status"]
     assert found["health"]["healthy"] is right["health"]["healthy"]
     assert [each["type"] for each in found["conditions"]] == ["Ready"]
+
+
+async def test_two_writers_of_a_status_do_not_chase_each_other(cluster, shop, clock, until):
+    """A wrong status is looked at once per second, however often another client writes it."""
+    await cluster.client.create(lamp("blue"))
+    await cluster.settled()
+    asked = len(shop.asked)
+    for _ in range(5):
+        await cluster.client.patch(
+            "example.com/v1/lamps", "a", "ns", patch={"status": {"fieldErrors": []}},
+            subresource="status",
+        )  # fmt: skip
+        await cluster.settled()
+    assert len(shop.asked) == asked + 1
+    clock.advance(1)
+
+    async def is_right():
+        return bool((await stored(cluster))["status"]["fieldErrors"])
+
+    await until(is_right)
 
 
 def test_a_service_is_asked_eight_times_with_growing_delays():

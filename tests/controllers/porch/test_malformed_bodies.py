@@ -12,10 +12,10 @@ CREATE = f"{PORCH}/packagerevisions"
     [
         (["packageName"], "spec.packageName is required"),
         (["workspaceName"], "spec.workspaceName is required"),
-        (["repository"], "spec.repositoryName is required"),
+        (["repository"], "spec.repository is required"),
         (
             ["packageName", "repository"],
-            "spec.repositoryName is required; spec.packageName is required",
+            "spec.repository is required; spec.packageName is required",
         ),
     ],
 )
@@ -24,6 +24,9 @@ async def test_missing_members_are_named(blueprints, left_out, sentence, options
     spec = {member: value for member, value in WHOLE.items() if member not in left_out}
     code, answer = await blueprints.send("POST", CREATE, {"spec": spec}, **options)
     assert (code, answer["reason"], answer["message"]) == (400, "BadRequest", sentence)
+    found = [(each["type"], each["field"], each["detail"]) for each in answer["details"]["causes"]]
+    texts = sentence.split("; ")
+    assert found == [("FieldValueRequired", text.split()[0], text) for text in texts]
 
 
 @pytest.mark.parametrize("errors", ["document", "upstream"])
@@ -75,3 +78,10 @@ async def test_what_is_no_object_is_refused_before_anything_is_prepared(blueprin
         "POST", f"{CONFIG}/repositories", {"metadata": {"name": "x"}, "spec": 5}
     )
     assert (code, causes(answer)[0][0]) == (422, "spec"), "a custom resource is invalid"
+
+
+@pytest.mark.parametrize("body", [{"kind": "Foo"}, {"kind": "Foo", "spec": WHOLE}])
+async def test_another_kind_is_a_bad_request(blueprints, body):
+    code, answer = await blueprints.send("POST", CREATE, body)
+    assert (code, answer["reason"], causes(answer)[0][0]) == (400, "BadRequest", "kind")
+    assert 'cannot be handled as a PackageRevision: kind: Invalid value: "Foo"' in answer["message"]

@@ -147,13 +147,13 @@ async def test_an_installation_lacks_a_permission(server, disabled, fields):
         assert errors[0]["badValue"] == "42"
 
 
-async def test_github_that_is_down_has_no_field(server):
+async def test_github_that_is_down_is_told_at_the_app(server):
     await server.create(host(outage={"code": 503}))
     await server.create(app())
     await server.create(connection())
-    [error] = await server.errors("connections", "conn")
-    error.pop("origin")
-    assert error == {"type": "InternalError", "detail": "github is unavailable"}
+    assert told(await server.errors("connections", "conn")) == [
+        ("InternalError", "spec.github.appID", "github is unavailable")
+    ]
 
 
 async def test_a_secret_that_is_no_key_is_told(server):
