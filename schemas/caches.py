@@ -72,7 +72,11 @@ def of_texts(
         def missed(*args: Hashable) -> Any:
             nonlocal spent
             result = make(*args)
-            spent += sum(len(text) for text in (*args, result) if isinstance(text, str))
+            for text in args:
+                if isinstance(text, str):
+                    spent += len(text)
+            if isinstance(result, str):
+                spent += len(result)
             if spent > characters:
                 cached.cache_clear()
                 spent = 0

@@ -1,12 +1,18 @@
 """Go's formatting of values in the reference's messages (`%q`, `%v`, JSON)."""
 
 import json
+import re
 from typing import Any
 
 _ESCAPES = {
     "\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v",
     "\\": "\\\\", '"': '\\"',
 }  # fmt: skip
+
+_HTML = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+_OF_HTML = re.compile("[<>&\u2028\u2029]")
+# `json.dumps` with options creates an encoder at each call, which takes longer than a short text
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 
 
 def quote(text: str) -> str:
@@ -52,17 +58,12 @@ def _positional(value: float) -> str:
 
 def compact_json(value: Any) -> str:
     """`json.Marshal`: sorted keys, no spaces, `<`, `>` and `&` escaped."""
-    return escaped_html(
-        json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    )
+    return escaped_html(_encode(value))
 
 
 def escaped_html(text: str) -> str:
     """Return JSON with the escapes of `json.Marshal` for HTML and JavaScript."""
-    for char in "<>&\u2028\u2029":
-        if char in text:
-            text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
+    return text.translate(_HTML) if _OF_HTML.search(text) else text
 
 
 def json_kind(value: Any) -> str:
