@@ -57,7 +57,7 @@ class Served:
     @cached_property
     def typed(self) -> TypedSchema:
         """The typed view for merging fields and for field ownership."""
-        return TypedSchema(self.version.schema)
+        return TypedSchema(self.version.schema, minor=self.definition.minor)
 
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None

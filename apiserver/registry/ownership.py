@@ -4,6 +4,8 @@ A thin layer between writes and the pure functions of `schemas.ownership`. `own`
 records owners; an apply and a change of a Scale record them together with the fields.
 """
 
+import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from inkube.apiserver.registry.preparation import NOT_AT_FIRST
@@ -78,25 +80,21 @@ class _LazySchemas(dict[str, TypedSchema]):
 
     def __init__(self, resource: Resource) -> None:
         super().__init__()
-        self._served = {
-            served.api_version: served
-            for served in resource.versions.values()
-            if served.version.served
-        }
+        self._declared = {served.api_version: served for served in resource.versions.values()}
 
     def __missing__(self, api_version: str) -> TypedSchema:
-        view = self[api_version] = self._served[api_version].typed
+        view = self[api_version] = self._declared[api_version].typed
         return view
 
     def __contains__(self, api_version: object) -> bool:
-        return api_version in self._served
+        return api_version in self._declared
 
     def get(self, api_version: str, default: Any = None) -> Any:
-        """Return the typed view for a served version, or `default` for other versions."""
-        return self[api_version] if api_version in self._served else default
+        """Return the typed view for a declared version, or `default` for other versions."""
+        return self[api_version] if api_version in self._declared else default
 
 
 def versions(resource: Resource) -> Versions:
-    """Return the schemas for entries of other versions. Entries of versions that are not served
-    are removed."""
+    """Return the schemas for entries of other versions. Versions that are declared but not served
+    are among them, as in crConverter.validVersions of apiextensions-apiserver."""
     return resource.once(versions, lambda: Versions(_LazySchemas(resource)))

@@ -25,7 +25,8 @@ class BuiltinServed(Served):
     @cached_property
     def typed(self) -> TypedSchema:
         empty = decoding.empty(self.gvk, self.definition.minor)
-        return TypedSchema(self.version.schema, custom=False, empty=empty)
+        schema, minor = self.version.schema, self.definition.minor
+        return TypedSchema(schema, custom=False, empty=empty, minor=minor)
 
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None

@@ -43,10 +43,13 @@ def apply(
     writer: Writer,
     force: bool = False,
     versions: Versions | None = None,
+    predates: bool = False,
 ) -> Object:
     """`steps` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
-    work = steps(live, patch, typed=typed, writer=writer, force=force, versions=versions)
+    work = steps(
+        live, patch, typed=typed, writer=writer, force=force, versions=versions, predates=predates
+    )
     return finished(work, convert)
 
 
@@ -58,11 +61,13 @@ def steps(
     writer: Writer,
     force: bool = False,
     versions: Versions | None = None,
+    predates: bool = False,
 ) -> Steps[Object]:
     """The object after `patch` is applied, with its managedFields; `live` is None on create.
 
     Both objects are in the version of the request and are not changed; the result shares no parts
     with them. If nothing changes, the result equals `live`, except for new shared owners.
+    `predates` means that `live` was stored before the schema, so it may not fit.
     Raises StatusError: 400 for a patch of another version or with managedFields, 409 with a cause
     per conflicting field, 500 for a patch that cannot be typed.
     """
@@ -73,6 +78,8 @@ def steps(
     request = _Apply(before, patch, typed, writer, versions)
     if not managed.owners and live is not None:
         yield from request.adopt(managed)
+    if predates:
+        request.check_live()
     merged = yield from request.run(managed, force=force)
     result: Object = orjson.loads(orjson.dumps(before if merged is None else merged))
     if writer.manager == KUBECTL:
@@ -125,6 +132,12 @@ class _Apply:
     def adopt(self, managed: Managed) -> Steps[None]:
         """Make `before-first-apply` the owner of all fields before the first apply of an object."""
         writer = self.writer._replace(manager=BEFORE_FIRST_APPLY)
+        problems = self.typed.problems(self.live, duplicates=False)
+        if problems:
+            raise status.unknown(
+                "failed to create manager for existing fields: failed to convert new object"
+                f" ({_where(self.live)}) to smd typed: {typedvalidation.text(problems)}"
+            )
         with self._typed():
             yield from managedfields.update(
                 managed,
@@ -134,6 +147,12 @@ class _Apply:
                 writer=writer,
                 versions=self.versions,
             )
+
+    def check_live(self) -> None:
+        """Raises StatusError 500 if the stored object does not fit its type."""
+        problems = self.typed.problems(self.live, duplicates=False)
+        if problems:
+            raise _untypable("live", self.live, problems)
 
     def run(self, managed: Managed, *, force: bool) -> Steps[Object | None]:
         """Apply, and update `managed`; returns the new object, None if it does not change.
@@ -174,9 +193,7 @@ class _Apply:
         try:
             yield
         except UntypableError as error:
-            problems = self.typed.problems(self.live, duplicates=False)
-            if problems:
-                raise _untypable("live", self.live, problems) from error
+            self.check_live()
             raise status.unknown(str(error)) from error
 
     def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:

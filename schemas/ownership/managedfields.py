@@ -186,10 +186,12 @@ def track_update(
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
+    predates: bool = False,
 ) -> None:
     """`track` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
-    finished(track(live, new, typed=typed, writer=writer, versions=versions), convert)
+    work = track(live, new, typed=typed, writer=writer, versions=versions, predates=predates)
+    finished(work, convert)
 
 
 def track(
@@ -199,12 +201,15 @@ def track(
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
+    predates: bool = False,
 ) -> Steps[None]:
     """Set `new["metadata"]["managedFields"]` for an ordinary write by `writer`.
 
     `live` is the old object, None on create. `new` is the object to store. Both are in the version
-    of the request. Without `versions`, entries of all versions are read as this version. If the
-    objects cannot be typed, the entries do not change, as upstream.
+    of the request. Without `versions`, entries of all versions are read as this version. If an
+    object or an entry cannot be typed, no entry remains, as upstream (UpdateNoErrors).
+    `predates` means that `live` was stored before the schema, so it may not fit: only then the
+    whole objects are checked, else their changed parts.
     """
     if live is None and is_first(new):
         track_first(new, typed, writer)
@@ -215,11 +220,12 @@ def track(
     metadata.pop("managedFields", None)
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
+        if predates and not (typed.fits(new) and typed.fits(before)):
+            return
         try:
             yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)
         except UntypableError:
-            if _breaks(typed, managed, before, new):
-                return
+            return
     entries = encode(managed, old=old)
     if entries:
         metadata["managedFields"] = entries
@@ -247,13 +253,6 @@ def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
         owned = Owned(fields, writer.api_version, applied=False)
         entry = _entry(writer.identity(UPDATE), owned, writer.time)
         new["metadata"]["managedFields"] = [entry]
-
-
-def _breaks(typed: TypedSchema, managed: Managed, live: Object, new: Object) -> bool:
-    """Whether an untypable write loses all entries: both objects are valid, so an entry is not."""
-    if not managed.owners:
-        return False
-    return not any(typed.problems(obj, duplicates=False) for obj in (live, new))
 
 
 def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:

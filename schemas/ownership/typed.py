@@ -9,20 +9,35 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
+from inkube.schemas import releases
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import comparison, mergetypes, typedmerge, typedvalidation
+from inkube.schemas.ownership import (
+    comparison,
+    fieldsets,
+    mergetypes,
+    typedmerge,
+    typedvalidation,
+)
 from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem
 
-_SURVEYS = 1024  # sets whose survey is kept; entries of a kind's objects are similar
+_KEEPS_EMPTY = 36
+"""The first minor in which a container that loses its last field stays empty (structured-merge-diff
+6.3.2; later releases revert it)."""
+_SETS = 1024  # whose atomic fields are kept; entries of a kind's objects are similar
 
 
 class TypedSchema:
     """The merging of values of one version, and the paths of their fields."""
 
     def __init__(
-        self, schema: Mapping[str, Any], *, custom: bool = True, empty: Object | None = None
+        self,
+        schema: Mapping[str, Any],
+        *,
+        custom: bool = True,
+        empty: Object | None = None,
+        minor: int = releases.NEWEST.minor,
     ) -> None:
         """`schema` is the version's openAPIV3Schema as plain JSON; {} accepts anything.
 
@@ -32,13 +47,18 @@ class TypedSchema:
         self.empty = {"metadata": {}, **(empty or {})}
         self.type = mergetypes.of_kind(dict(schema))
         self.custom = custom
+        self._keeps_empty = minor >= _KEEPS_EMPTY
         self._deduced = not schema
-        self._surveys: dict[bytes, typedmerge.Survey] = {}
+        self._made_atomic: dict[bytes, FieldSet] = {}
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
         """The reasons why the value cannot be typed: undeclared fields, wrong types, duplicates."""
         problems = typedvalidation.problems(self.type, value)
         return [problem for problem in problems if duplicates or not problem.duplicate]
+
+    def fits(self, value: Object) -> bool:
+        """Whether the value can be typed; a stored value can have duplicate elements."""
+        return not self.problems(value, duplicates=False)
 
     def owned(self, value: Object, *, strict: bool = False) -> FieldSet:
         """The fields that a configuration claims. Raises UntypableError if it has problems.
@@ -65,27 +85,29 @@ class TypedSchema:
         """The value without the members of the set."""
         if not fields:
             return value
-        return typedmerge.remove(self.type, value, fields) or {}
+        return typedmerge.remove(self.type, value, fields, keeps_empty=self._keeps_empty) or {}
 
     def with_parents(self, fields: FieldSet) -> FieldSet:
         """The set with all declared fields that have children in it."""
         return typedmerge.with_parents(self.type, fields)
 
-    def reconciled(self, fields: FieldSet, live: Object) -> FieldSet:
-        """The set, adapted to the current schema. Raises UntypableError.
+    def reconciled(self, fields: FieldSet) -> FieldSet:
+        """The set, adapted to the current schema: a field that became atomic is owned whole.
 
         Follows typed.ReconcileFieldSetWithSchema. Without a schema, returns `fields` unchanged.
         """
         if self._deduced:
             return fields
         text = orjson.dumps(fields)
-        survey = self._surveys.get(text)
-        if survey is None:
-            survey = typedmerge.survey(self.type, fields)
-            if len(self._surveys) >= _SURVEYS:
-                self._surveys.clear()
-            self._surveys[text] = survey
-        return typedmerge.reconciled(self.type, fields, live, survey)
+        atomic = self._made_atomic.get(text)
+        if atomic is None:
+            atomic = typedmerge.made_atomic(self.type, fields)
+            if len(self._made_atomic) >= _SETS:
+                self._made_atomic.clear()
+            self._made_atomic[text] = atomic
+        if not atomic:
+            return fields
+        return fieldsets.union(fieldsets.recursive_difference(fields, atomic), atomic)
 
 
 T = TypeVar("T")
@@ -121,10 +143,9 @@ def relabelled(obj: Object, api_version: str) -> Object:
 
 
 class Versions(NamedTuple):
-    """The served versions of a kind by apiVersion, and the conversion between them.
+    """The versions of a kind by apiVersion, served or not, and the conversion between them.
 
     `convert` takes an object and its new apiVersion; it must not change the object.
-    Entries of versions that are not in `schemas` are dropped at the next write.
     """
 
     schemas: Mapping[str, TypedSchema]

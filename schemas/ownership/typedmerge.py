@@ -5,11 +5,10 @@ Results of both share unchanged parts with the arguments. Follows structured-mer
 typed/merge.go, remove.go and reconcile_schema.go, fieldpath/set.go.
 """
 
-from collections import Counter
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
-from inkube.schemas.ownership import comparison, fieldsets, listitems
+from inkube.schemas.ownership import comparison, listitems
 from inkube.schemas.ownership.fieldsets import MEMBER, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.mergetypes import ListType, MapType, Type
@@ -141,16 +140,23 @@ class _MergedList:
         self.taken.add(element)
 
 
-def remove(kind: Type, value: Any, fields: FieldSet) -> Any:
-    """`value` without the members of the set; a container without remaining fields becomes null."""
+def remove(kind: Type, value: Any, fields: FieldSet, *, keeps_empty: bool = True) -> Any:
+    """`value` without the members of the set.
+
+    A container without remaining fields stays empty with `keeps_empty`, else becomes null.
+    """
     if value.__class__ is dict and kind.map is not None:
-        return None if kind.map.atomic else _remove_map(kind.map, value, fields)
+        left = None if kind.map.atomic else _remove_map(kind.map, value, fields, keeps_empty)
+        return {} if left is None and keeps_empty else left
     if value.__class__ is list and kind.list is not None:
-        return None if kind.list.atomic else _remove_list(kind.list, value, fields)
+        rest = None if kind.list.atomic else _remove_list(kind.list, value, fields, keeps_empty)
+        return [] if rest is None and keeps_empty else rest
     return value if kind.scalar is not None else None
 
 
-def _remove_map(kind: MapType, value: dict[str, Any], fields: FieldSet) -> dict[str, Any] | None:
+def _remove_map(
+    kind: MapType, value: dict[str, Any], fields: FieldSet, keeps_empty: bool
+) -> dict[str, Any] | None:
     result = {}
     for name, child in value.items():
         node = fields.get("f:" + name)
@@ -158,18 +164,22 @@ def _remove_map(kind: MapType, value: dict[str, Any], fields: FieldSet) -> dict[
             result[name] = child
         elif node and MEMBER not in node:
             child_kind = kind.fields.get(name, kind.element)
-            result[name] = remove(child_kind, child, node) if child_kind else child
+            if child_kind is not None:
+                child = remove(child_kind, child, node, keeps_empty=keeps_empty)
+            result[name] = child
     return result or None
 
 
-def _remove_list(kind: ListType, items: list[Any], fields: FieldSet) -> list[Any] | None:
+def _remove_list(
+    kind: ListType, items: list[Any], fields: FieldSet, keeps_empty: bool
+) -> list[Any] | None:
     result = []
     for element, item in zip(listitems.elements(kind, items), items, strict=True):
         node = fields.get(element)
         if node is None:
             result.append(item)
         elif node and MEMBER not in node:
-            result.append(remove(kind.element, item, node))
+            result.append(remove(kind.element, item, node, keeps_empty=keeps_empty))
     return result or None
 
 
@@ -198,49 +208,30 @@ def _element(kind: ListType | None, element: str) -> Type | None:
     return kind.element if kind is not None and element[0] == "k" else None
 
 
-class Survey(NamedTuple):
-    """The paths of a set that may need a change, because the schema made fields atomic or granular.
+def made_atomic(kind: Type, fields: FieldSet) -> FieldSet:
+    """The atomic fields that have members below them in the set, which was written when the schema
+    did not make them atomic.
 
-    It depends on the set and its type only, so it can be kept for equal sets.
+    Fields that were atomic and are not any longer need no change, nor do fields that the schema
+    lost: both stay with their owner.
     """
-
-    atomic: FieldSet
-    """Atomic fields with members below them."""
-    granular: FieldSet
-    """Members without members below them whose types have fields there. They need a change if the
-    live value has fields there; an empty object has none."""
+    return _made_atomic(kind, fields, is_root=True) or {}
 
 
-def survey(kind: Type, fields: FieldSet) -> Survey:
-    """The paths of a set that may need a change to fit its type."""
-    atomic, granular = _survey(kind, fields, is_root=True)
-    return Survey(atomic or {}, granular or {})
-
-
-def _survey(
-    kind: Type, node: FieldSet, *, is_root: bool = False
-) -> tuple[FieldSet | None, FieldSet | None]:
-    """The atomic and the granular paths of a node; None without any, {} for the node itself."""
+def _made_atomic(kind: Type, node: FieldSet, *, is_root: bool = False) -> FieldSet | None:
+    """The atomic paths of a node; None without any, {} for the node itself."""
     shape = kind.map or (kind.list if kind.scalar is None else None)
-    if shape is None:
-        return None, None
-    is_leaf = not is_root and not node
+    if shape is None or (not is_root and not node):
+        return None
     if shape.atomic:
-        return None if is_leaf else {}, None
-    if is_leaf:
-        return None, {}
+        return {}
     atomic: FieldSet = {}
-    granular: FieldSet = {}
     for element, below in node.items():
         child = None if element == MEMBER else _below(shape, element)
-        if child is None:  # fields that the schema lost stay with their owner
-            continue
-        own_atomic, own_granular = _survey(child, below)
-        if own_atomic is not None:
-            atomic[element] = own_atomic
-        if own_granular is not None:
-            granular[element] = own_granular
-    return atomic or None, granular or None
+        own = _made_atomic(child, below) if child is not None else None
+        if own is not None:
+            atomic[element] = own
+    return atomic or None
 
 
 def _below(shape: MapType | ListType, element: str) -> Type | None:
@@ -248,46 +239,3 @@ def _below(shape: MapType | ListType, element: str) -> Type | None:
     if isinstance(shape, ListType):
         return shape.element
     return (shape.fields.get(element[2:]) if element[0] == "f" else None) or shape.element
-
-
-def reconciled(kind: Type, fields: FieldSet, live: Any, survey: Survey) -> FieldSet:
-    """The set, adapted to its type; `fields` itself if nothing changes. Raises UntypableError.
-
-    `survey` is the survey of `fields`.
-    """
-    added = fieldsets.union(survey.atomic, _expanded(kind, survey.granular, live))
-    return fieldsets.union(fieldsets.recursive_difference(fields, survey.atomic), added)
-
-
-def _expanded(kind: Type, granular: FieldSet, value: Any) -> FieldSet:
-    """The members at the paths of `granular` with the fields of the value below them; without
-    members that have no field there. Raises UntypableError."""
-    shape = {dict: kind.map, list: kind.list}.get(value.__class__)
-    expanded: FieldSet = {}
-    if not granular or shape is None:
-        return expanded
-    members = _by_element(shape, value) if isinstance(shape, ListType) else value
-    for element, paths in granular.items():
-        member = members.get(element[2:] if isinstance(shape, MapType) else element)
-        child = _below(shape, element)
-        if child is None:
-            continue
-        if paths:
-            node = _expanded(child, paths, member)
-        else:
-            below = comparison.owned(child, member) if member.__class__ in (dict, list) else None
-            node = {MEMBER: {}, **below} if below else {}
-        if node:
-            expanded[element] = node
-    return expanded
-
-
-def _by_element(kind: ListType, items: list[Any]) -> dict[str, Any]:
-    """The items of a list by path element, without those whose element occurs several times."""
-    elements = listitems.elements(kind, items)
-    by_element = dict(zip(elements, items, strict=True))
-    if len(by_element) < len(elements):
-        for element, times in Counter(elements).items():
-            if times > 1:
-                del by_element[element]
-    return by_element

@@ -12,6 +12,7 @@ from inkube.schemas.objects import Object
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
+from inkube.schemas.ownership.listitems import UntypableError
 from inkube.schemas.ownership.typed import Steps, TypedSchema, VersionRequest, Versions
 
 
@@ -59,7 +60,7 @@ class ConflictsError(Exception):
 
 
 class Unserved(Exception):
-    """The version is no longer served; its entries are dropped."""
+    """The built-in kind no longer has the version; its entries are dropped."""
 
 
 class Updater(NamedTuple):
@@ -113,23 +114,31 @@ class Updater(NamedTuple):
         return (None if unchanged else merged), result
 
     def _reconciled(self, live: Object, owners: Owners) -> Steps[Owners]:
-        """The owners with sets adapted to the schemas, without those of unserved versions."""
+        """The owners with sets adapted to the schemas, without those of unknown versions of a
+        built-in kind. Raises UntypableError for unknown versions of a custom resource."""
         result: Owners = {}
         for manager, owned in owners.items():
             try:
-                typed, seen = yield from self._at(live, owned.api_version)
+                typed, _ = yield from self._at(live, owned.api_version)
             except Unserved:
                 continue
-            fields = typed.reconciled(owned.fields, seen)
+            fields = typed.reconciled(owned.fields)
             result[manager] = owned if fields is owned.fields else owned._replace(fields=fields)
         return result
 
     def _at(self, obj: Object, api_version: str) -> Steps[tuple[TypedSchema, Object]]:
-        """The types of a version, and the object in this version. Raises Unserved."""
+        """The types of a version, and the object in this version. Raises Unserved for an unknown
+        version of a built-in kind, and UntypableError for one of a custom resource: crConverter of
+        apiextensions-apiserver has no error that structured-merge-diff reads as a missing version.
+        """
         if self.versions is None:
             return self.typed, obj
         own = api_version == self.api_version
         typed = self.typed if own else self.versions.schemas.get(api_version)
+        if typed is None and self.typed.custom:
+            raise UntypableError(
+                f"request to convert CR to an invalid group/version: {api_version}"
+            )
         if typed is None:
             raise Unserved
         if obj.get("apiVersion") == api_version:

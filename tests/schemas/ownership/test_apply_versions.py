@@ -94,16 +94,32 @@ def test_an_update_in_one_version_takes_fields_owned_in_another() -> None:
     }
 
 
-def test_entries_of_a_version_no_longer_served_vanish_at_the_next_write() -> None:
+def test_an_entry_of_a_version_that_is_gone_ends_the_tracking_of_a_custom_resource() -> None:
     live = _convert(_apply(None, V1, "one", {"size": 5}), V2)
     new = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "label": "y"}}
     only = Versions({V2: TYPED[V2]}, _convert)
     writer = Writer("hand", V2)
     managedfields.track_update(live, new, typed=TYPED[V2], writer=writer, versions=only)
+    assert "managedFields" not in new["metadata"]
+    patch = {"apiVersion": V2, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "y"}}
+    with pytest.raises(StatusError) as caught:
+        rules.apply(live, patch, typed=TYPED[V2], writer=writer, versions=only)
+    assert caught.value.code == 500
+    text = f"request to convert CR to an invalid group/version: {V1}"
+    assert caught.value.message == text
+
+
+def test_an_entry_of_a_version_that_is_gone_is_dropped_from_a_built_in_object() -> None:
+    live = _convert(_apply(None, V1, "one", {"size": 5}), V2)
+    new = {**live, "metadata": dict(live["metadata"]), "spec": {**live["spec"], "label": "y"}}
+    spec = {"type": "object", "properties": {"label": TEXT, "box": {"type": "object"}}}
+    built_in = TypedSchema({"type": "object", "properties": {"spec": spec}}, custom=False)
+    only = Versions({V2: built_in}, _convert)
+    managedfields.track_update(live, new, typed=built_in, writer=Writer("hand", V2), versions=only)
     assert list(_entries(new)) == ["hand"]
 
 
-def test_fields_that_turned_atomic_are_owned_as_a_whole() -> None:
+def test_fields_that_turned_atomic_are_owned_as_a_whole_and_stay_so() -> None:
     box = {"type": "object", "properties": {"size": INT}}
     atomic = _schema(box={**box, "x-kubernetes-map-type": "atomic"})
     live = _apply(None, V2, "one", {"box": {"size": 1}})
@@ -112,7 +128,45 @@ def test_fields_that_turned_atomic_are_owned_as_a_whole() -> None:
     assert _entries(new)["one"] == (V2, {"f:box": {}})
     back = {**new, "metadata": dict(new["metadata"]), "spec": {**new["spec"], "label": "z"}}
     managedfields.track_update(new, back, typed=TYPED[V2], writer=Writer("hand", V2))
-    assert _entries(back)["one"] == (V2, {"f:box": {".": {}, "f:size": {}}})
+    assert _entries(back)["one"] == (V2, {"f:box": {}})
+
+
+def test_a_stored_object_that_no_longer_fits_cannot_be_applied_to_and_loses_its_owners() -> None:
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    other = _schema(size=TEXT)
+    patch = {"apiVersion": V1, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "y"}}
+    writer = Writer("two", V1)
+    with pytest.raises(StatusError) as caught:
+        rules.apply(live, patch, typed=other, writer=writer, force=True, predates=True)
+    assert (caught.value.code, caught.value.message) == (
+        500,
+        "failed to create typed live object (/c; example.com/v1, Kind=Crate): .spec.size: expected"
+        " string, got &value.valueUnstructured{Value:5}",
+    )
+    new = {**live, "metadata": {**live["metadata"], "labels": {"a": "b"}}}
+    managedfields.track_update(live, new, typed=other, writer=writer, predates=True)
+    assert "managedFields" not in new["metadata"]
+
+
+def test_a_container_that_loses_its_last_field_stays_empty_since_1_36() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {"box": {"type": "object", "properties": {"size": INT}}},
+            }
+        },
+    }
+    first = {"apiVersion": V1, "kind": "Crate", "metadata": {"name": "c"}}
+    for minor, left in ((35, None), (36, {})):
+        typed = TypedSchema(schema, minor=minor)
+        live = {**first, "metadata": {"name": "c"}, "spec": {"box": {"size": 1}}}
+        managedfields.track_update(None, live, typed=typed, writer=Writer("maker", V1))
+        one = {**first, "spec": {"box": {"size": 2}}}
+        live = rules.apply(live, one, typed=typed, writer=Writer("one", V1), force=True)
+        after = rules.apply(live, {**first}, typed=typed, writer=Writer("one", V1))
+        assert after["spec"] == {"box": left}, minor
 
 
 def test_a_field_the_schema_lost_stays_with_its_owner() -> None:
