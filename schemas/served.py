@@ -17,7 +17,7 @@ from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Empty, Object
-from inkube.schemas.ownership import TypedSchema
+from inkube.schemas.ownership import TypedSchema, relabelled
 
 _LOOPS = (b"all(", b"exists", b"map(", b"filter(", b"transform", b"sort")
 """Substrings of CEL rules that iterate over a list."""
@@ -84,6 +84,11 @@ class Served:
     def converted(self, obj: Object) -> Object:
         """Convert an object of another version to this one, without a webhook."""
         return obj
+
+    def reshape(self, obj: Object, api_version: str) -> Object:
+        """Return an object in another version of the kind, not pruned; it shares parts with
+        `obj`."""
+        return relabelled(obj, api_version)
 
     def prune(self, obj: Object) -> None:
         """Drop the fields that this version does not have from an object converted to it."""

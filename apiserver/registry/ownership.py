@@ -80,7 +80,8 @@ class _LazySchemas(dict[str, TypedSchema]):
 
     def __init__(self, resource: Resource) -> None:
         super().__init__()
-        self._declared = {served.api_version: served for served in resource.versions.values()}
+        declared = (*resource.versions.values(), *resource.also)
+        self._declared = {served.api_version: served for served in declared}
 
     def __missing__(self, api_version: str) -> TypedSchema:
         view = self[api_version] = self._declared[api_version].typed

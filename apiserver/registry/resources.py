@@ -50,7 +50,8 @@ class Resource:
     With `stored_as`, its objects are stored as those of another resource. If its form cannot be
     converted back to the stored object, the kind is a view (`is_view`): a converter makes its
     objects, and its transactor decides which object is stored. `serve` makes the `Served` of a
-    version.
+    version. `also` are the versions of other resources with the same objects: their managers can
+    own fields.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Resource:
         converter: Converter | None = None,
         transactor: Transactor | None = None,
         stored_as: "Resource | None" = None,
+        also: Sequence[Served] = (),
         since: int = 0,
         is_view: bool = False,
         handlers: Mapping[str, Handler | None] | None = None,
@@ -85,6 +87,7 @@ class Resource:
         self.since = since
         serve = serve or crds.CustomServed
         self.versions = {each.name: serve(definition, each) for each in definition.versions}
+        self.also = also
         own = self.versions[definition.storage_version.name]
         self.storage: Served = own if stored_as is None else stored_as.storage
         self.prefix: str = self._own_prefix() if stored_as is None else stored_as.prefix
@@ -181,6 +184,11 @@ class Resource:
         if served is self.storage:
             return current
         return served.converted(current)
+
+    def reshape(self, obj: Object, api_version: str) -> Object:
+        """Return an object in the form of another version for field ownership. It shares parts with
+        `obj` and is not pruned, as in upstream's nopConverter."""
+        return self.storage.reshape(obj, api_version)
 
     def shows(self, entry: Entry, served: Served) -> bool:
         """Return whether the entry's bytes are the object in that version."""

@@ -13,6 +13,11 @@ from inkube.storage import Change, Store
 
 MakeStrategy = Callable[[], Strategy]
 _DEVICES = "resource.k8s.io"
+_SAME_OBJECTS = {
+    ("", "events"): (("events.k8s.io", "events"),),
+    ("events.k8s.io", "events"): (("", "events"),),
+}
+"""The other resources with the objects of a resource."""
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -32,7 +37,14 @@ def install_builtin(
         name = group, plural
         strategy = (extra_strategies or {}).get(name) or partial(strategies.of, *name, minor)
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
-        return Resource(definitions[name], strategy, serve=served.of, stored_as=stored_as)
+        also = [
+            served.of(definition, version)
+            for definition in map(definitions.__getitem__, _SAME_OBJECTS.get(name, ()))
+            for version in definition.versions
+        ]
+        return Resource(
+            definitions[name], strategy, serve=served.of, stored_as=stored_as, also=also
+        )
 
     resources.install_lazy(LazyKinds(*_kinds(minor), create))
 

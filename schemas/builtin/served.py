@@ -53,6 +53,9 @@ class BuiltinServed(Served):
     def converted(self, obj: Object) -> Object:
         return conversion.convert(obj, self.api_version)
 
+    def reshape(self, obj: Object, api_version: str) -> Object:
+        return conversion.convert(obj, api_version)
+
 
 class DefinitionServed(BuiltinServed):
     """A version of CustomResourceDefinition."""

@@ -1,5 +1,6 @@
 from inkube.schemas.builtin.strategies import allocators as allocators
 from inkube.schemas.builtin.strategies import apiservices as apiservices
+from inkube.schemas.builtin.strategies import autoscalers as autoscalers
 from inkube.schemas.builtin.strategies import certificates as certificates
 from inkube.schemas.builtin.strategies import crds as crds
 from inkube.schemas.builtin.strategies import devices as devices

@@ -45,7 +45,9 @@ def declare(
     expressions can use properties named like reserved words by their own names, too.
     """
     if schema.get(_INT_OR_STRING):
-        return Shape(types.DYN, max_size=MAX_REQUEST - 2)
+        bound = schema.get("maxLength")
+        longest = MAX_REQUEST - 2 if bound is None else max(bound, 0) * _CODE_POINT
+        return Shape(types.DYN, max_size=longest)
     if is_root:
         schema = with_identity(schema)
     match schema.get("type"):

@@ -37,7 +37,8 @@ def test_a_core_event_reads_as_a_new_one_and_back():
 
 @pytest.mark.parametrize("utilization", [None, 50])
 def test_an_autoscaler_survives_its_old_version(utilization):
-    memory = {"type": "Resource", "resource": {"name": "memory", "target": {"type": "Value"}}}
+    target = {"type": "AverageValue", "averageValue": "1Gi"}
+    memory = {"type": "Resource", "resource": {"name": "memory", "target": target}}
     cpu = {
         "type": "Resource",
         "resource": {
@@ -45,7 +46,7 @@ def test_an_autoscaler_survives_its_old_version(utilization):
             "target": {"type": "Utilization", "averageUtilization": utilization},
         },
     }
-    metrics = [memory] if utilization is None else [cpu, memory]
+    metrics = [memory] if utilization is None else [memory, cpu]
     obj = {
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",

@@ -230,3 +230,24 @@ def test_a_constant_that_cannot_be_converted_refuses_the_rule() -> None:
     errors = found(schema(NUMBER, {"rule": "self.n > int('many')"}))
     assert len(errors) == 1
     assert "program instantiation failed" in errors[0][1]
+
+
+@pytest.mark.parametrize("length", [None, 0, 5, 20, 4000])
+@pytest.mark.parametrize("more", [{}, {"pattern": "^x"}, {"anyOf": [{"type": "integer"}]}])
+def test_the_longest_text_of_an_int_or_string_bounds_its_cost(
+    length: int | None, more: Object
+) -> None:
+    """As for a string: the limits of a rule that costs per byte are those of a string."""
+    rule = {"rule": "isQuantity(self)"}
+    bound = {} if length is None else {"maxLength": length}
+    limits = []
+    for kind in ({"x-kubernetes-int-or-string": True, **more}, {"type": "string"}):
+        items = {**kind, **bound, "x-kubernetes-validations": [rule]}
+        accepted = [
+            count
+            for count in (1, 100, 10_000, 1_000_000)
+            if not found(schema({"q": {"type": "array", "maxItems": count, "items": items}}))
+        ]
+        limits.append(max(accepted, default=0))
+    assert limits[0] == limits[1]
+    assert limits[0] == {None: 1, 0: 1_000_000, 5: 1_000_000, 20: 1_000_000, 4000: 100}[length]
