@@ -19,6 +19,8 @@ FORMAT_WRONG: Final = (
 SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
 NUMERIC_WRONG: Final = "unable to parse numeric part of quantity"
 _NANO: Final = -9
+MILLI: Final = -3
+"""The finest scale of the amounts in a ResourceList (SetDefaults_ResourceList)."""
 _FACTORS_MAX: Final = 18
 """The number of decimal digits that always fit into an int64 (maxInt64Factors)."""
 _INT64: Final = 2**63
@@ -141,6 +143,31 @@ def parse(text: str) -> Quantity:
         int(whole + fraction), -len(fraction), (base, exponent, notation)
     )
     return Quantity(-value if negative else value, scale, notation, big=True)
+
+
+@caches.of_texts(4096)
+def written(text: str, finest: int | None = None) -> str:
+    """How Go writes a quantity that it read: text that is canonical enough is kept, such as `1E3`
+    or `+1`; other text becomes `canonical`. Raises ValueError.
+
+    `finest` is a power of ten: smaller amounts are rounded up to it (`RoundUp`).
+    """
+    quantity = parse(text)
+    if finest is not None and quantity.scale < finest:
+        value = _rounded_up(abs(quantity.value), quantity.scale, finest) * quantity.sign
+        return canonical(replace(quantity, value=value, scale=finest))
+    return text if not quantity.big and _is_canonical(text, quantity) else canonical(quantity)
+
+
+def _is_canonical(text: str, quantity: Quantity) -> bool:
+    """Whether ParseQuantity keeps the text. It looks only at the digits and the scale."""
+    match = _shape().fullmatch(text)
+    if match is None:
+        return False
+    digits = (match[3] or "0") + (match[4] or "")
+    if quantity.format is Format.BINARY:
+        return int(digits) & 7 != 0
+    return quantity.scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
 def is_valid(text: str) -> bool:

@@ -6,12 +6,15 @@ from inkube.schemas.quantity import Quantity
 
 
 def of_spec(spec: Object) -> str:
-    """Return Guaranteed, Burstable or BestEffort (ComputePodQOS)."""
+    """Return Guaranteed, Burstable or BestEffort (ComputePodQOS). The resources of the pod as a
+    whole decide if it has any."""
+    own = spec.get("resources")
+    holders = [spec] if own is not None else _containers(spec)
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     guaranteed = True
-    for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
-        resources = container.get("resources") or {}
+    for holder in holders:
+        resources = holder.get("resources") or {}
         asked, bound = (_computed(resources.get(member) or {}) for member in ("requests", "limits"))
         for total, amounts in ((requests, asked), (limits, bound)):
             for name, amount in amounts.items():
@@ -20,6 +23,10 @@ def of_spec(spec: Object) -> str:
     if not requests and not limits:
         return "BestEffort"
     return "Guaranteed" if guaranteed and requests == limits else "Burstable"
+
+
+def _containers(spec: Object) -> list[Object]:
+    return [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]
 
 
 def _computed(amounts: dict[str, str]) -> dict[str, Quantity]:

@@ -15,6 +15,9 @@ from inkube.schemas.objects import Empty, NoEntries, Object
 
 MAX_UNKNOWN = 100
 """Most strict errors that the reference collects."""
+_RESOURCES = "v1.ResourceList"
+_UNROUNDED = frozenset({"Overhead"})
+"""Structs whose resources have no default, SetDefaults_ResourceList, that rounds them to milli."""
 _EXACT = 2**53
 """A float64 represents every whole number up to this one."""
 _INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
@@ -161,6 +164,9 @@ class _Walk:
         else:
             value = self.struct if item.kind == "struct" else self.value
             made = {key: value(item, each, f"{path}.{key}") for key, each in given.items()}
+            if go.name == _RESOURCES and self._owner not in _UNROUNDED:
+                written, milli = quantity.written, quantity.MILLI
+                made = {key: written(each, milli) for key, each in made.items()}
             if item.kind == "list":  # an empty one stays, where only the keys are counted
                 made = {key: [] if given[key] == [] else each for key, each in made.items()}
         return made if made or self._keep_empty else None
@@ -202,7 +208,7 @@ class _Walk:
     def amount(self, _go: GoType, given: Any, _path: str) -> str:
         text = given if isinstance(given, str) else gotext.compact_json(given)
         try:
-            return str(quantity.parse(text.strip()))
+            return quantity.written(text.strip())
         except ValueError as error:
             raise DecodeError(str(error)) from error
 

@@ -86,3 +86,29 @@ def test_the_canonical_form_is_a_fixed_point_of_the_same_amount(text: str):
 def test_subtraction_undoes_addition(value: int, scale: int, other: int):
     first, second = Quantity(value, scale, big=True), Quantity(other, big=True)
     assert first.add(second).subtract(second) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        *((text, text) for text in ("+1", "1E3", "1e3", "3e0", "5.", "007", "9Ki", "-1", "100n")),
+        ("0.5", "500m"), ("1000m", "1"), ("1024Mi", "1Gi"), ("16Ki", "16Ki"), ("00", "0"),
+        ("2000", "2k"), ("1e4", "10e3"),
+    ],
+)  # fmt: skip
+def test_text_that_is_canonical_enough_is_kept(text: str, kept: str):
+    assert quantity.written(text) == kept
+    assert quantity.parse(kept) == quantity.parse(text)
+
+
+@given(st.decimals(-1000, 1000, places=12).map(str))
+def test_amounts_of_resources_are_whole_milli_and_never_less(text: str):
+    if "E" in text:
+        return
+    rounded = quantity.parse(quantity.written(text, quantity.MILLI))
+    exact = quantity.parse(text)
+    assert rounded.scale >= quantity.MILLI
+    assert abs(rounded.value) * 10 ** (rounded.scale + 12) >= abs(exact.value) * 10 ** (
+        exact.scale + 12
+    )
+    assert quantity.written(str(rounded), quantity.MILLI) == str(rounded)

@@ -215,6 +215,9 @@ class Binder:
             size = (volume["spec"].get("capacity") or {}).get("storage")
             if "capacity" not in status or (claim.get("status") or {}).get("phase") != "Bound":
                 status["capacity"] = {"storage": size}
+            attributes = volume["spec"].get("volumeAttributesClassName")
+            if attributes and (claim.get("status") or {}).get("phase") == "Pending":
+                status["currentVolumeAttributesClassName"] = attributes
         if (claim.get("status") or {}) == status:
             return False
         return await writes.write_status(self._client, claim, status) is not None

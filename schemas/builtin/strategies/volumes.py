@@ -16,37 +16,52 @@ class Claims(BuiltinStrategy):
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
         obj["status"] = {"phase": "Pending"}
-        _drop_foreign_source(obj["spec"], {})
-        _join_sources(obj["spec"])
+        _prepare_sources(obj["spec"], {})
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
-        _drop_foreign_source(obj["spec"], old["spec"])
-        _join_sources(obj["spec"])
+        _prepare_sources(obj["spec"], old["spec"])
 
 
 class Volumes(BuiltinStrategy):
-    """The strategy of PersistentVolumes: it sets the phase of new ones."""
+    """The strategy of PersistentVolumes: it sets the phase of new ones, and the time of each change
+    of the phase."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
         super().prepare_for_create(context, obj)
-        obj["status"] = {"phase": "Pending"}
+        obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": context.now}
+
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_status(context, obj, old)
+        new, before = obj.setdefault("status", {}), old.get("status") or {}
+        time = new.get("lastPhaseTransitionTime")
+        changed = new.get("phase") != before.get("phase")
+        if changed and (time is None or time == before.get("lastPhaseTransitionTime")):
+            new["lastPhaseTransitionTime"] = context.now
 
 
-def _drop_foreign_source(spec: Object, old: Object) -> None:
-    """Remove a source in another namespace, because its gate is off, in place
-    (DropDisabledFields)."""
+def _prepare_sources(spec: Object, old: Object) -> None:
+    """Settle the sources of data of a claim in place (PrepareForCreate, PrepareForUpdate)."""
     if (spec.get("dataSourceRef") or {}).get("namespace") and not old.get("dataSourceRef"):
-        del spec["dataSourceRef"]
+        del spec["dataSourceRef"]  # its gate is off (DropDisabledFields)
+    if not (spec.get("dataSourceRef") or old.get("dataSource") or old.get("dataSourceRef")):
+        _drop_foreign_source(spec)
+    _join_sources(spec)
+
+
+def _drop_foreign_source(spec: Object) -> None:
+    """Remove a dataSource that is neither a claim nor a snapshot, as servers did before
+    dataSourceRef existed (EnforceDataSourceBackwardsCompatibility)."""
+    source = spec.get("dataSource") or {}
+    if source and (source.get("apiGroup") or "", source.get("kind")) not in _SOURCES_OF_DATA:
+        del spec["dataSource"]
 
 
 def _join_sources(spec: Object) -> None:
-    """Copy dataSource to a missing dataSourceRef, or a dataSourceRef of a claim or snapshot in the
-    same namespace to a missing dataSource, in place (NormalizeDataSources)."""
+    """Copy dataSource to a missing dataSourceRef, or a dataSourceRef in the same namespace to a
+    missing dataSource, in place (NormalizeDataSources)."""
     source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and reference is None:
         spec["dataSourceRef"] = dict(source)
     elif reference is not None and source is None and not reference.get("namespace"):
-        group, kind = reference.get("apiGroup") or "", reference.get("kind")
-        if (group, kind) in _SOURCES_OF_DATA:
-            spec["dataSource"] = dict(reference)
+        spec["dataSource"] = dict(reference)

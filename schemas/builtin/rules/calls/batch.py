@@ -183,12 +183,12 @@ def managed_by(job: Object, old: Object | None) -> None:
 
 
 def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check that the template does not change. While a job is suspended and was never started, its
+    """Check that the template does not change. While a job is suspended and no pods of it run, its
     scheduling directives and the resources of its containers can change
     (validatePodTemplateUpdate)."""
     old = frame.old or {}
     template, before = spec["template"], old["spec"]["template"]
-    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+    if not _rests(old):
         if same(template, before):
             return []
         shown = internal.value("core.PodTemplateSpec", template)
@@ -198,6 +198,19 @@ def template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
         return []
     shown = internal.value("core.PodSpec", pod)
     return [fielderrors.invalid(f"{path}.template.spec", shown, words.IMMUTABLE)]
+
+
+def _rests(job: Object) -> bool:
+    """Return whether a suspended job was never started, or is said to be suspended without
+    active pods (jobSpecValidationOptions of pkg/registry/batch/job/strategy.go)."""
+    status = job.get("status") or {}
+    if not job["spec"].get("suspend"):
+        return False
+    if not status.get("startTime"):
+        return True
+    conditions = status.get("conditions") or ()
+    said = any(one["type"] == "Suspended" and one["status"] == "True" for one in conditions)
+    return said and not status.get("active")
 
 
 def whole_template_kept(spec: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -660,6 +673,13 @@ def moves_completion(frame: Frame) -> bool:
     """Return whether an update changes a completion time."""
     new, old = (one.get("completionTime") for one in (frame.obj, frame.old or {}))
     return bool(new and old and new != old)
+
+
+def starts_nothing(frame: Frame) -> bool:
+    """Return whether a job is suspended and needs no completions: it can be complete without having
+    been started."""
+    spec = _spec(frame)
+    return spec.get("suspend") is True and spec.get("completions") == 0
 
 
 def start_kept(value: str | None, path: str, frame: Frame) -> list[FieldError]:

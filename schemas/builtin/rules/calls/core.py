@@ -2,13 +2,15 @@
 
 import base64
 import math
+import re
+from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, metadata, resourcenames
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gojson, unmarshal
+from inkube.schemas.golang import gojson, gotext, unmarshal
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -16,6 +18,7 @@ from inkube.schemas.objects import semantically_same as same
 
 MAX_SIZE = 1024 * 1024
 """The largest size of all values of a Secret or ConfigMap together, in bytes."""
+_FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z0-9]+)*")
 _WHEN_SET = "field is immutable when `immutable` is set"
 
 # ConfigMaps and Secrets
@@ -422,6 +425,23 @@ def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[F
         why = "may specify no more than one CIDR for each IP family"
         errors.append(fielderrors.invalid(path, value, why))
     return errors
+
+
+def declared_features(value: list[str], path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for names of features that a node cannot declare, and for their order
+    (validateNodeDeclaredFeatures)."""
+    for index, name in enumerate(value):
+        if index and name <= value[index - 1]:
+            yield fielderrors.invalid(
+                f"{path}[{index}]", name, "list must be sorted alphabetically"
+            )
+        if not _FEATURE.fullmatch(name):
+            why = (
+                f"invalid feature name {gotext.quote(name)}: must start with an UpperCamelCase"
+                " segment, with subsequent segments separated by '/' (e.g., MyFeature or"
+                " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+            )
+            yield fielderrors.invalid(f"{path}[{index}]", name, why)
 
 
 def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import naming
+from inkube.schemas.builtin.rules import gates
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -385,7 +386,7 @@ def _chosen(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]
 # restarts and life
 
 
-def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+def restarts(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check the restart policy of a container and its rules (validateContainerRestartPolicy)."""
     policy, rules = value.get("restartPolicy"), value.get("restartPolicyRules") or []
     errors: list[FieldError] = []
@@ -398,7 +399,7 @@ def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     if len(rules) > _MOST_RULES:
         errors.append(fielderrors.too_long(f"{path}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]")
+        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]", frame.minor)
     return errors
 
 
@@ -411,10 +412,11 @@ def restarts_at_start(value: Object, path: str, frame: Frame) -> list[FieldError
     return [fielderrors.forbidden(f"{path}.restartPolicyRules", why)]
 
 
-def _restart_rule(rule: Object, path: str) -> list[FieldError]:
+def _restart_rule(rule: Object, path: str, minor: int) -> list[FieldError]:
     action, codes = rule.get("action", ""), rule.get("exitCodes")
     errors = []
-    if action not in _RULE_ACTIONS[:1]:
+    restarts_all = gates.is_on("RestartAllContainersOnContainerExits", minor)
+    if action not in (_RULE_ACTIONS if restarts_all else _RULE_ACTIONS[:1]):
         errors.append(fielderrors.not_supported(f"{path}.action", action, _RULE_ACTIONS))
     if codes is None:
         return [*errors, fielderrors.required(f"{path}.exitCodes", "must be specified")]

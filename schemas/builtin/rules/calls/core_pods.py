@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, affinity, metadata
+from inkube.schemas.builtin import addresses, affinity, metadata, resourcenames
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.calls.core_containers import (
@@ -62,15 +62,41 @@ def pod_of(frame: Frame) -> Frame | None:
 
 def pod(obj: Object) -> None:
     """Set defaults of pods that templates do not have (SetDefaults_Pod). Limits are also
-    requests."""
+    requests, of containers and of the whole pod."""
     spec = obj.setdefault("spec", {})
     spec.setdefault("enableServiceLinks", True)
+    _default_host_ports(spec)
     for member in ("initContainers", "containers"):
         for container in spec.get(member) or ():
             given = container.get("resources") or {}
             if given.get("limits"):
                 given["requests"] = {**given["limits"], **(given.get("requests") or {})}
+    if spec.get("resources"):
+        _default_whole(spec)
     settle_addresses(obj.get("status") or {})
+
+
+def _default_whole(spec: Object) -> None:
+    """Set defaults of the resources of the whole pod (defaultHugePagePodLimits,
+    defaultPodRequests): the sums of the containers, then its own limits as requests."""
+    given = spec["resources"]
+    bounds = dict(given.get("limits") or {})
+    for name, total in sorted(_added(spec, "limits").items()):
+        if name.startswith(resourcenames.HUGE):
+            bounds.setdefault(name, str(total))
+    if bounds:
+        given["limits"] = bounds
+    requests = dict(given.get("requests") or {})
+    if not bounds:
+        return
+    for name, total in sorted(_added(spec, "requests").items()):
+        if name in ("cpu", "memory"):
+            requests.setdefault(name, str(total))
+    for name, amount in bounds.items():
+        if name in ("cpu", "memory") or name.startswith(resourcenames.HUGE):
+            requests.setdefault(name, amount)
+    if requests:
+        given["requests"] = requests
 
 
 def settle_addresses(status: Object) -> None:
@@ -90,8 +116,9 @@ def account(spec: Object) -> None:
         spec["serviceAccountName"] = spec["serviceAccount"] = name
 
 
-def host_ports(spec: Object) -> None:
-    """Set the default of hostPort in the network of the host: the container's port."""
+def _default_host_ports(spec: Object) -> None:
+    """Set the default of hostPort in the network of the host: the container's port. Templates have
+    no such default (DefaultHostNetworkHostPortsInPodTemplates)."""
     if not spec.get("hostNetwork"):
         return
     for member in _VISITED:

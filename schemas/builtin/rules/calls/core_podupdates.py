@@ -332,6 +332,98 @@ def _without_resizable(container: Object) -> Object:
     return {**container, "resources": {**(container.get("resources") or {}), **resources}}
 
 
+def pod_resources_resized(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Return errors for resources of the whole pod that an update removes, and for changes of
+    others than cpu and memory (validatePodLevelResourcesResize)."""
+    new, old = value.get("resources"), (frame.old or {}).get("resources")
+    if new is None and old is not None:
+        return [fielderrors.forbidden(f"{path}.resources", "pod-level resources cannot be removed")]
+    errors = [
+        fielderrors.forbidden(
+            f"{path}.resources.{member}", f"pod-level resource {member} cannot be removed"
+        )
+        for member in ("requests", "limits")
+        if _members(old, member).keys() - _members(new, member).keys()
+    ]
+    fixed = ({m: _unresizable(each, m) for m in ("requests", "limits")} for each in (new, old))
+    if not same(*fixed) or not same(*((each or {}).get("claims") for each in (new, old))):
+        why = "only cpu and memory resources are mutable at pod-level"
+        errors.append(fielderrors.forbidden(path, why))
+    return errors
+
+
+def in_their_order(_value: Object, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for containers that an update adds, removes, renames or moves."""
+    for member in ("containers", "initContainers"):
+        new, before = _pairs(frame, member)
+        if len(new) != len(before):
+            why = f"{member} may not be added or removed on resize"
+            yield fielderrors.forbidden(f"{path}.{member}", why)
+            continue
+        for index, (one, other) in enumerate(zip(new, before, strict=True)):
+            if one.get("name") != other.get("name"):
+                why = f"{member} may not be renamed or reordered on resize"
+                yield fielderrors.forbidden(f"{path}.{member}[{index}].name", why)
+
+
+def keeps_resources(value: Object, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for requests and limits of a container that an update removes
+    (validateContainerResize)."""
+    before = _old_of(value, _list_of(path), frame)
+    for member in ("requests", "limits"):
+        if _amounts(before, member).keys() - _amounts(value, member).keys():
+            why = f"resource {member} cannot be removed"
+            yield fielderrors.forbidden(f"{path}.resources.{member}", why)
+
+
+def resized(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Return an error if anything of a container changes but its cpu and memory."""
+    before = _old_of(value, "containers", frame)
+    if same(_with_old_resources(value), _with_old_resources(before)):
+        return []
+    return [fielderrors.forbidden(path, "only cpu and memory resources are mutable")]
+
+
+def init_resized(value: Object, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield errors if anything of an init container changes but its cpu and memory, or if its
+    resize restarts it, although it is no sidecar."""
+    before = _old_of(value, "initContainers", frame)
+    if not same(_with_old_resources(value), _with_old_resources(before)):
+        why = "only cpu and memory resources for init or sidecar containers are mutable"
+        yield fielderrors.forbidden(path, why)
+    policies = value.get("resizePolicy") or ()
+    restarts = any(one.get("restartPolicy") == "RestartContainer" for one in policies)
+    if restarts and value.get("restartPolicy") != "Always" and not same(value, before):
+        why = (
+            "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        )
+        yield fielderrors.forbidden(path, why)
+
+
+def _list_of(path: str) -> str:
+    """`spec.containers[0]` → `containers`."""
+    return path.rpartition("[")[0].rpartition(".")[2]
+
+
+def _members(resources: Object | None, member: str) -> dict[str, str]:
+    found: dict[str, str] = (resources or {}).get(member) or {}
+    return found
+
+
+def _unresizable(resources: Object | None, member: str) -> dict[str, str]:
+    """The requests or limits of other resources than cpu and memory."""
+    amounts = _members(resources, member)
+    return {name: amount for name, amount in amounts.items() if name not in _RESIZABLE}
+
+
+def _with_old_resources(container: Object) -> Object:
+    """Return a container without the cpu and memory of its resources, and without its claims, which
+    upstream ignores here (dropCPUMemoryResourcesFromContainer)."""
+    resources = container.get("resources")
+    fixed = {member: _unresizable(resources, member) for member in ("limits", "requests")}
+    return {**container, "resources": fixed}
+
+
 # statuses
 
 
