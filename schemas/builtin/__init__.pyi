@@ -1,4 +1,3 @@
-from inkube.schemas.builtin import autoscalers as autoscalers
 from inkube.schemas.builtin import columns as columns
 from inkube.schemas.builtin import decoding as decoding
 from inkube.schemas.builtin import flowcontrol as flowcontrol

@@ -69,6 +69,11 @@ def _sources(holder: str) -> dict[str, _Source]:
 _SPECS, _STATUSES = _sources("target"), _sources("current")
 
 
+def convert(obj: Object, api_version: str) -> Object:
+    """Convert an autoscaler of one version to the other one."""
+    return to_v1(obj) if api_version == "autoscaling/v1" else to_v2(obj)
+
+
 def to_v1(obj: Object) -> Object:
     """Convert to v1. Annotations contain what v1 has no fields for."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})

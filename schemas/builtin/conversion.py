@@ -5,11 +5,13 @@ have one version, and stay as they are. Follows pkg/apis/events/v1/conversion.go
 the other kind.
 """
 
-from inkube.schemas import builtin
+from inkube.schemas import lazy
 from inkube.schemas.objects import Object
 
 STORED = {"Event": "v1", "HorizontalPodAutoscaler": "autoscaling/v2"}
 """The apiVersion in which objects of these kinds are stored."""
+_AUTOSCALERS = ("inkube.schemas.builtin.autoscalers", "convert")
+"""Loaded with the first autoscaler of v1: a start needs none."""
 _EVENT_FIELDS = {
     "count": "deprecatedCount",
     "firstTimestamp": "deprecatedFirstTimestamp",
@@ -38,8 +40,7 @@ def convert(obj: Object, api_version: str) -> Object:
     if kind in (("Event", "v1"), ("Event", "events.k8s.io/v1")):
         return _event(obj, api_version)
     if kind[0] == "HorizontalPodAutoscaler" and api_version.startswith("autoscaling/"):
-        shapes = builtin.autoscalers
-        made = shapes.to_v1(obj) if api_version == "autoscaling/v1" else shapes.to_v2(obj)
+        made = lazy.named(*_AUTOSCALERS)(obj, api_version)
         return {**made, "apiVersion": api_version}
     return {**obj, "apiVersion": api_version}
 
