@@ -8,10 +8,14 @@ import ipaddress
 
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 
 _ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _BLOCK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
+_NONSTANDARD = (
+    "{}: non-standard {} {} will be considered invalid in a future Kubernetes release: use {}"
+)
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -44,7 +48,7 @@ def check(text: str, path: str, *, strict: bool = True) -> list[FieldError]:
         return errors
     if ":" not in text and text != str(found):
         errors.append(fielderrors.invalid(path, text, "must not have leading 0s"))
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+    if _is_mapped(found):
         why = "must not be an IPv4-mapped IPv6 address"
         errors.append(fielderrors.invalid(path, text, why))
     return errors
@@ -66,20 +70,75 @@ def check_block(text: str, path: str, *, strict: bool = True) -> list[FieldError
     if parsed is None:
         return [fielderrors.invalid(path, text, _BLOCK)]
     (found, prefix), (address, _, length) = parsed, text.partition("/")
-    errors: list[FieldError] = []
     if not strict:
-        return errors
-    mapped = isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
-    if mapped:
-        why = "must not have an IPv4-mapped IPv6 address"
-        errors.append(fielderrors.invalid(path, text, why))
+        return []
     if (":" not in address and address != str(found)) or length != str(prefix):
         why = "must not have leading 0s in IP or prefix length"
-        errors.append(fielderrors.invalid(path, text, why))
-    if int(found) & ((1 << (found.max_prefixlen - prefix)) - 1):
+    elif _is_mapped(found):
+        why = "must not have an IPv4-mapped IPv6 address"
+    elif int(found) & _host_mask(found, prefix):
         why = "must not have bits set beyond the prefix length"
-        errors.append(fielderrors.invalid(path, text, why))
-    return errors
+    else:
+        return []
+    return [fielderrors.invalid(path, text, why)]
+
+
+def check_canonical(text: str, path: str) -> list[FieldError]:
+    """Return the errors of an IP address that must be in its canonical form (IsValidIP)."""
+    errors, found = check(text, path), parse(text)
+    if errors or found is None or str(found) == text:
+        return errors
+    return [fielderrors.invalid(path, text, f'must be in canonical form ("{found}")')]
+
+
+def warnings(text: str, path: str) -> list[str]:
+    """Return the warnings about an IP address that is valid, but not in its canonical form
+    (GetWarningsForIP)."""
+    found = parse(text)
+    if found is None or (str(found) == text and not _is_mapped(found)):
+        return []
+    shown, better = gotext.quote(text), gotext.quote(_preferred(found))
+    if _is_mapped(found) or ":" not in text:
+        return [_NONSTANDARD.format(path, "IP address", shown, better)]
+    return [f"{path}: IPv6 address {shown} should be in RFC 5952 canonical format ({better})"]
+
+
+def block_warnings(text: str, path: str) -> list[str]:
+    """Return the warnings about a CIDR (GetWarningsForCIDR)."""
+    parsed = block(text)
+    if parsed is None:
+        return []
+    (found, prefix), (address, _, length) = parsed, text.partition("/")
+    network = type(found)(int(found) & ~_host_mask(found, prefix))
+    shown, better = gotext.quote(text), gotext.quote(f"{_preferred(network)}/{prefix}")
+    texts = []
+    if network != found:
+        single = gotext.quote(f"{_preferred(found)}/{found.max_prefixlen}")
+        texts.append(
+            f"{path}: CIDR value {shown} is ambiguous in this context"
+            f" (should be {better} or {single}?)"
+        )
+    has_zeros = (":" not in address and address != str(found)) or length != str(prefix)
+    if _is_mapped(found) or has_zeros:
+        texts.append(_NONSTANDARD.format(path, "CIDR value", shown, better))
+    elif not texts and f"{found}/{prefix}" != text:
+        why = f"should be in RFC 5952 canonical format ({better})"
+        texts.append(f"{path}: IPv6 CIDR value {shown} {why}")
+    return texts
+
+
+def _is_mapped(found: _Address) -> bool:
+    return isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
+
+
+def _preferred(found: _Address) -> str:
+    """The text of net.IP, which writes mapped addresses as IPv4."""
+    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
+    return str(found if mapped is None else mapped)
+
+
+def _host_mask(found: _Address, prefix: int) -> int:
+    return (1 << (found.max_prefixlen - prefix)) - 1
 
 
 def check_reachable(text: str, path: str) -> list[FieldError]:

@@ -38,7 +38,7 @@ def drop_of_other_type(spec: Object, old: Object) -> None:
             port.pop("nodePort", None)
     for member, needs in (
         ("healthCheckNodePort", has_health_port),
-        ("externalTrafficPolicy", _may_have_node_ports),
+        ("externalTrafficPolicy", _is_external),
         ("allocateLoadBalancerNodePorts", _is_balanced),
         ("loadBalancerClass", _is_balanced),
     ):
@@ -48,6 +48,12 @@ def drop_of_other_type(spec: Object, old: Object) -> None:
 
 def _may_have_node_ports(spec: Object) -> bool:
     return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
+def _is_external(spec: Object) -> bool:
+    """Return whether clients outside the cluster can reach the service (ExternallyAccessible)."""
+    is_internal = spec.get("type") == "ClusterIP"
+    return _may_have_node_ports(spec) or bool(is_internal and spec.get("externalIPs"))
 
 
 def _is_balanced(spec: Object) -> bool:
@@ -78,9 +84,8 @@ class _Allocation:
 
     def run(self) -> None:
         spec = self._spec
-        given = spec.get("clusterIPs") or []
-        if not spec.get("clusterIP") and given:
-            spec["clusterIP"] = given[0]
+        if spec.get("clusterIPs") and not spec.get("clusterIP"):
+            return  # refused by validation, before upstream assigns anything
         for item in items(self._service):
             if self._allocator.take(item, self._key):
                 self._hold(item)
@@ -155,8 +160,16 @@ def _address_errors(
     parsed = addresses.parse(address)
     if parsed is None or address == before.get("clusterIP"):
         return []
-    if not isinstance(parsed, ipaddress.IPv4Address) or parsed not in allocator.range.network:
+    network = allocator.range.network
+    if not isinstance(parsed, ipaddress.IPv4Address):
+        shown = spec.get("clusterIPs") or [address]
+        why = "IPv6 is not configured on this cluster"
+        return [fielderrors.invalid("spec.clusterIPs[0]", shown, why)]
+    if parsed not in network:
         why = "the provided network does not match the current range"
+    elif parsed in (network.network_address, network.broadcast_address):
+        why = f"the provided IP ({parsed}) is not in the valid range. The range of valid IPs is"
+        why = f"{why} {network}"
     elif allocator.is_anothers(address, key):
         why = "provided IP is already allocated"
     else:
@@ -191,6 +204,15 @@ def _family_errors(spec: Object) -> list[FieldError]:
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     if headless:
         return []
+    errors = []
+    if spec.get("ipFamilyPolicy") == "SingleStack":
+        for member, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
+            if len(spec.get(member) or ()) == 2:  # noqa: PLR2004 - one of each family
+                why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are"
+                why = f"{why} specified"
+                errors.append(fielderrors.invalid("spec.ipFamilyPolicy", "SingleStack", why))
+    if errors:
+        return errors
     if spec.get("ipFamilyPolicy") == "RequireDualStack":
         why = "this cluster is not configured for dual-stack services"
         return [fielderrors.invalid("spec.ipFamilyPolicy", "RequireDualStack", why)]

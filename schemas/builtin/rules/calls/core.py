@@ -427,6 +427,15 @@ def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[F
     return errors
 
 
+def odd_ranges(value: list[str], path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about CIDRs that are not in their canonical form."""
+    return [
+        text
+        for index, each in enumerate(value)
+        for text in addresses.block_warnings(each, f"{path}[{index}]")
+    ]
+
+
 def declared_features(value: list[str], path: str, _frame: Frame) -> Iterator[FieldError]:
     """Yield errors for names of features that a node cannot declare, and for their order
     (validateNodeDeclaredFeatures)."""

@@ -1,11 +1,11 @@
 """Irregular rules of containers: fields that depend on their pod or on each other, and mounts."""
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import naming
-from inkube.schemas.builtin.rules import gates
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -386,8 +386,26 @@ def _chosen(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]
 # restarts and life
 
 
-def restarts(value: Object, path: str, frame: Frame) -> list[FieldError]:
+def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check the restart policy of a container and its rules (validateContainerRestartPolicy)."""
+    return _restarts(value, path, _RULE_ACTIONS)
+
+
+def restarts_itself(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Check the same before 1.36, when the gate RestartAllContainersOnContainerExits was off."""
+    return _restarts(value, path, _RULE_ACTIONS[:1])
+
+
+def restarts_at_start(value: Object, path: str, frame: Frame) -> list[FieldError]:
+    """Check the same for an init container before 1.36, when one that always restarts could not
+    have rules."""
+    if value.get("restartPolicy") != "Always" or not value.get("restartPolicyRules"):
+        return restarts_itself(value, path, frame)
+    why = "restartPolicyRules are not allowed for init containers with restart policy Always"
+    return [fielderrors.forbidden(f"{path}.restartPolicyRules", why)]
+
+
+def _restarts(value: Object, path: str, actions: Collection[str]) -> list[FieldError]:
     policy, rules = value.get("restartPolicy"), value.get("restartPolicyRules") or []
     errors: list[FieldError] = []
     place = f"{path}.restartPolicy"
@@ -399,24 +417,16 @@ def restarts(value: Object, path: str, frame: Frame) -> list[FieldError]:
     if len(rules) > _MOST_RULES:
         errors.append(fielderrors.too_long(f"{path}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]", frame.minor)
+        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]", actions)
     return errors
 
 
-def restarts_at_start(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check the same for an init container before 1.36, when one that always restarts could not
-    have rules."""
-    if value.get("restartPolicy") != "Always" or not value.get("restartPolicyRules"):
-        return restarts(value, path, frame)
-    why = "restartPolicyRules are not allowed for init containers with restart policy Always"
-    return [fielderrors.forbidden(f"{path}.restartPolicyRules", why)]
-
-
-def _restart_rule(rule: Object, path: str, minor: int) -> list[FieldError]:
+def _restart_rule(rule: Object, path: str, actions: Collection[str]) -> list[FieldError]:
+    """Check a rule. The error for its action lists all actions, also those that are not
+    possible."""
     action, codes = rule.get("action", ""), rule.get("exitCodes")
     errors = []
-    restarts_all = gates.is_on("RestartAllContainersOnContainerExits", minor)
-    if action not in (_RULE_ACTIONS if restarts_all else _RULE_ACTIONS[:1]):
+    if action not in actions:
         errors.append(fielderrors.not_supported(f"{path}.action", action, _RULE_ACTIONS))
     if codes is None:
         return [*errors, fielderrors.required(f"{path}.exitCodes", "must be specified")]

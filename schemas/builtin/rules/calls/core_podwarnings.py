@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from inkube.schemas import quantity
-from inkube.schemas.builtin import resourcenames
+from inkube.schemas.builtin import addresses, resourcenames
 from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.calls.core_containers import (
     APP_ARMOR_KEY,
@@ -118,6 +118,17 @@ def app_armor_annotation(value: Object, _path: str, frame: Frame) -> Iterator[st
 
 
 # lists and amounts
+
+
+def odd_addresses(value: Object, path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about addresses that are not in their canonical form."""
+    found: list[str] = []
+    servers = (value.get("dnsConfig") or {}).get("nameservers") or ()
+    for index, each in enumerate(servers):
+        found += addresses.warnings(each, f"{path}.dnsConfig.nameservers[{index}]")
+    for index, alias in enumerate(value.get("hostAliases") or ()):
+        found += addresses.warnings(alias.get("ip", ""), f"{path}.hostAliases[{index}].ip")
+    return found
 
 
 def addresses_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:

@@ -407,6 +407,32 @@ def _kept_families(spec: Object, before: Object) -> list[FieldError]:
     return errors
 
 
+def odd_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about addresses of a Service that are not in their canonical form."""
+    spec = value["spec"]
+    found: list[str] = []
+    if spec.get("clusterIP", "None") not in ("", "None") and spec.get("type") != "ExternalName":
+        for index, each in enumerate(spec.get("clusterIPs") or ()):
+            found += addresses.warnings(each, f"spec.clusterIPs[{index}]")
+    for index, each in enumerate(spec.get("externalIPs") or ()):
+        found += addresses.warnings(each, f"spec.externalIPs[{index}]")
+    found += addresses.warnings(spec.get("loadBalancerIP") or "", "spec.loadBalancerIP")
+    for index, each in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        found += addresses.block_warnings(each, f"spec.loadBalancerSourceRanges[{index}]")
+    return found
+
+
+def odd_endpoints(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about addresses of Endpoints that are not in their canonical form."""
+    return [
+        text
+        for at, subset in enumerate(value.get("subsets") or ())
+        for member in ("addresses", "notReadyAddresses")
+        for index, each in enumerate(subset.get(member) or ())
+        for text in addresses.warnings(each.get("ip", ""), f"subsets[{at}].{member}[{index}].ip")
+    ]
+
+
 def ignored_and_deprecated(value: Object, _path: str, _frame: Frame) -> list[str]:
     """Return the warnings about fields of a Service that are ignored or deprecated
     (pkg/api/service/warnings.go, GetWarningsForService)."""

@@ -4,6 +4,7 @@ from inkube.schemas import fielderrors
 from inkube.schemas.builtin import addresses, naming
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
 
 def address(value: str, path: str, frame: Frame) -> list[FieldError]:
@@ -38,7 +39,9 @@ def _address(value: str, path: str, frame: Frame, *, strict: bool) -> list[Field
         return _domain(value, path)
     errors: list[FieldError] = []
     found = addresses.parse(value)
-    if found is None or found.version == 4 or "%" in value:
+    if strict and found is not None and found.version == 6:
+        errors += addresses.check_canonical(value, path)
+    elif found is None or found.version == 4:
         errors += addresses.check(value, path, strict=strict)
     if found is not None:
         if f"IPv{found.version}" != kind:
@@ -71,3 +74,15 @@ def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
     errors = [fielderrors.invalid(path, value, why) for why in naming.label(value)] if value else []
     is_first = frame.root.firsts("ports", "name").get(value, frame.obj) is frame.obj
     return errors if is_first else [*errors, fielderrors.duplicate(path, value)]
+
+
+def old_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about addresses of IPv4 that are not in their canonical form."""
+    if value.get("addressType") != "IPv4":
+        return []
+    return [
+        text
+        for at, endpoint in enumerate(value.get("endpoints") or ())
+        for index, address in enumerate(endpoint.get("addresses") or ())
+        for text in addresses.warnings(address, f"endpoints[{at}].addresses[{index}]")
+    ]

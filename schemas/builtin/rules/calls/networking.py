@@ -193,6 +193,11 @@ def lenient_exception(value: str, path: str, frame: Frame) -> list[FieldError]:
     return _exception(value, path, frame, strict=False)
 
 
+def block_warnings(value: str, path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about a CIDR."""
+    return addresses.block_warnings(value, path)
+
+
 def _exception(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
     outer = _network(frame.obj.get("cidr", ""))
     if outer is None:
@@ -208,10 +213,9 @@ def _exception(value: str, path: str, frame: Frame, *, strict: bool) -> list[Fie
 
 
 def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    try:
-        return ipaddress.ip_network(text, strict=False) if "/" in text else None
-    except ValueError:
-        return None
+    """Return the network of a CIDR; leading zeros are valid."""
+    parsed = addresses.block(text)
+    return None if parsed is None else ipaddress.ip_network(parsed, strict=False)
 
 
 # addresses
@@ -224,12 +228,7 @@ def address_as_name(value: Object, _path: str, _frame: Frame) -> list[FieldError
         text, place = value["metadata"].get(member), f"metadata.{member}"
         if not text:
             continue
-        found = addresses.check(text, place)
-        parsed = addresses.parse(text)
-        if not found and parsed is not None and str(parsed) != text:
-            why = f'must be in canonical form ("{parsed}")'
-            found = [fielderrors.invalid(place, text, why)]
-        errors += found
+        errors += addresses.check_canonical(text, place)
     return errors
 
 
