@@ -20,7 +20,6 @@ from inkube.storage import BaseStore, Entry
 
 _FAILURE = "validation.policy.admission.k8s.io/validation_failure"
 _CODES = {"Forbidden": 403, "RequestEntityTooLarge": 413, "Unauthorized": 401}
-_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
 class ConfigError(Exception):

@@ -1,5 +1,7 @@
 """Applies bound MutatingAdmissionPolicies: apiserver pkg/admission/plugin/policy/mutating."""
 
+from functools import partial
+
 import orjson
 
 from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
@@ -8,6 +10,7 @@ from inkube.schemas import status
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
 from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationError
+from inkube.schemas.served import Served
 
 
 class Mutator(BoundPolicies):
@@ -45,7 +48,7 @@ class Mutator(BoundPolicies):
                 continue
             values = {**await self.values(write, version), "params": params}
             before = values["object"]
-            changed = policy.change(values, served.typed)
+            changed = policy.change(values, served.typed, partial(_decoded, call, served))
             if changed is not before and changed != before:
                 fresh: Object = orjson.loads(orjson.dumps(changed))
                 if served is not request.served:
@@ -56,6 +59,23 @@ class Mutator(BoundPolicies):
                 invoked.mark_changed()
             if policy.reinvoked:
                 invoked.mark_called(mutation)
+
+
+def _decoded(call: Call, served: Served, changed: Object) -> Object:
+    """Return the result of a mutation as an object of its kind. Empty members of built-in objects
+    are dropped, as Go drops them (patch.jsonPatcher).
+
+    Raises StatusError 500 for unknown fields and wrong types, whatever the failurePolicy.
+    """
+    fresh: Object = orjson.loads(orjson.dumps(changed))
+    unknown: list[str] = []
+    try:
+        made = call.resource.decode(served, fresh, None if served.typed.custom else unknown)
+    except DecodeError as error:
+        raise status.internal_error(str(error)) from error
+    if unknown:
+        raise status.internal_error(f"strict decoding error: {', '.join(unknown)}")
+    return made
 
 
 def _params_key(params: Object | None) -> tuple[str, str]:

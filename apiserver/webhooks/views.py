@@ -19,8 +19,6 @@ from inkube.schemas.served import Served
 from inkube.schemas.webhooks import Facts, Hook, RequestView, matching, review
 from inkube.storage import BaseStore
 
-_VERBS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
-
 
 class HookAdmission:
     """Matches webhooks with one write. The matches use the current state of the object, so changes

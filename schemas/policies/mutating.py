@@ -1,6 +1,6 @@
 """The execution of a MutatingAdmissionPolicy: apiserver pkg/admission/plugin/policy/mutating."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from inkube.schemas.cel import CelError, as_json, types
@@ -46,10 +46,13 @@ class MutatingPolicy(CompiledPolicy):
             mutations.append((kind, compiled(text, environment, result_types)))
         return mutations
 
-    def change(self, values: Mapping[str, Any], typed: TypedSchema) -> Object:
-        """The changed object; each mutation receives the result of the mutations before it.
+    def change(
+        self, values: Mapping[str, Any], typed: TypedSchema, decode: Callable[[Object], Object]
+    ) -> Object:
+        """The changed object; each mutation receives the result of the mutations before it, which
+        `decode` made an object of the kind.
 
-        Raises MutationError unless the policy ignores failures.
+        Raises MutationError unless the policy ignores failures, and the errors of `decode`.
         """
         obj: Object = values["object"]
         try:
@@ -65,12 +68,14 @@ class MutatingPolicy(CompiledPolicy):
             try:
                 if kind == "ApplyConfiguration":
                     _check_typed(obj, typed)
-                obj = _changed(kind, expression.evaluate(now, budget), (obj, typed))
+                changed = _changed(kind, expression.evaluate(now, budget), (obj, typed))
             except CelError as error:
                 failures.append(_failure_message(expression, error))
             except (JSONPatchFailure, MutationError, UntypableError) as error:
                 if not self.ignores_failures:
                     raise MutationError(_failure_message(expression, error)) from error
+            else:
+                obj = obj if changed is obj else decode(changed)
         if failures and not self.ignores_failures:
             raise MutationError(*failures)
         return obj

@@ -207,7 +207,7 @@ def _family_errors(spec: Object) -> list[FieldError]:
     errors = []
     if spec.get("ipFamilyPolicy") == "SingleStack":
         for member, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
-            if len(spec.get(member) or ()) == 2:  # noqa: PLR2004 - one of each family
+            if len(spec.get(member) or ()) == 2:
                 why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are"
                 why = f"{why} specified"
                 errors.append(fielderrors.invalid("spec.ipFamilyPolicy", "SingleStack", why))

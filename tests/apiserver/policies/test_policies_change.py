@@ -190,3 +190,42 @@ async def test_a_policy_that_another_server_stored_is_asked(tmp_path):
         assert other.store.revision >= int(bound["metadata"]["resourceVersion"])
         made = await other.client.create(deployment())
     assert made["metadata"]["labels"] == {"x": "y"}
+
+
+@pytest.mark.asyncio
+async def test_empty_members_do_not_reach_the_next_mutation(server):
+    """A built-in object is a Go value between two mutations, which omits empty members."""
+    empty = patched("[JSONPatch{op: 'add', path: '/metadata/annotations', value: {}}]")
+    inside = patched("[JSONPatch{op: 'add', path: '/metadata/annotations/k', value: 'v'}]")
+    with pytest.raises(StatusError) as caught:
+        await created(server, empty, inside, failurePolicy="Fail")
+    assert caught.value.code == 403
+    assert caught.value.message.endswith(
+        'doc is missing path: "/metadata/annotations/k": missing value'
+    )
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("failure_policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize(
+    ("path", "value", "why"),
+    [
+        ("/spec/foo", "1", 'strict decoding error: unknown field "spec.foo"'),
+        (
+            "/spec/replicas",
+            "'x'",
+            (
+                "json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas"
+                " of type int32"
+            ),
+        ),
+    ],
+)
+async def test_what_a_patch_makes_is_decoded_strictly(server, failure_policy, path, value, why):
+    mutation = patched(f"[JSONPatch{{op: 'add', path: '{path}', value: {value}}}]")
+    with pytest.raises(StatusError) as caught:
+        await created(server, mutation, failurePolicy=failure_policy)
+    refusal = caught.value
+    assert (refusal.code, refusal.reason) == (500, "InternalError")
+    assert refusal.message == f"Internal error occurred: {why}"
+    assert refusal.details == {"causes": [{"message": why}]}
