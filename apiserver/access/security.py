@@ -65,8 +65,8 @@ def shared(options: Options) -> tls.Certificate | None:
     """Return the certificate for several processes, with the client authority that all of them
     trust."""
     serving_certificate = certificate(options)
-    if serving_certificate is None or options.client_ca_file is None:
-        return serving_certificate
+    if serving_certificate is None:
+        return None
     return serving_certificate._replace(clients=new_authority())
 
 
@@ -76,15 +76,15 @@ def new_authority() -> tls.Authority:
 
 
 def client_authority(
-    serving_certificate: tls.Certificate | None, context: ssl.SSLContext | None, options: Options
+    serving_certificate: tls.Certificate | None, context: ssl.SSLContext | None
 ) -> tls.Authority:
     """Return the authority that signs client certificates. The server trusts it from now on, if
-    clients can use certificates."""
+    clients use TLS."""
     if serving_certificate is not None and serving_certificate.clients is not None:
         return serving_certificate.clients
     authority = new_authority()
-    if context is not None and options.client_ca_file is not None:
-        context.load_verify_locations(cadata=authority.certificate.decode())
+    if context is not None:
+        tls.trust(context, authority.certificate.decode())
     return authority
 
 
@@ -121,7 +121,7 @@ def build(
         _accounts(options, store, system_fields, keys),
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
-        certificates=options.client_ca_file is not None,
+        certificates=serving_certificate is not None,
         lenient=is_open,
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)

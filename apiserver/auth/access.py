@@ -78,19 +78,20 @@ class OpenAccess:
     guarded: GuardedAccess
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The administrator, or the user of a token. Raises StatusError 401."""
-        headers = request.headers
-        has_token = hdrs.AUTHORIZATION in headers or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
-        return self.guarded.identify(request) if has_token else ADMIN
+        """The administrator, or the user of a token or certificate. Raises StatusError 401."""
+        return self.guarded.identify(request) if self._names_user(request) else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The administrator, or the authorized user that the headers name. Raises StatusError 400,
-        401 or 403."""
-        headers = request.headers
-        if (
-            hdrs.AUTHORIZATION in headers
-            or impersonation.is_requested(headers)
-            or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
-        ):
+        """The administrator, or the authorized user that the headers or the certificate name.
+        Raises StatusError 400, 401 or 403."""
+        if self._names_user(request) or impersonation.is_requested(request.headers):
             return self.guarded.admit(request, info)
         return ADMIN
+
+    def _names_user(self, request: web.BaseRequest) -> bool:
+        headers = request.headers
+        return (
+            hdrs.AUTHORIZATION in headers
+            or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
+            or self.guarded.authenticator.has_certificate(request)
+        )

@@ -60,6 +60,10 @@ class Authenticator:
             raise status.unauthorized()
         return self.fallback
 
+    def has_certificate(self, request: web.BaseRequest) -> bool:
+        """Whether the client of a request has shown a certificate."""
+        return self.certificates and bool(request.get_extra_info("peercert"))
+
     def verify(self, token: str, audiences: Sequence[str] = ()) -> VerifiedToken:
         """The user of a token for one of the audiences (none: the server's own).
 

@@ -119,12 +119,13 @@ def _issue(
         .not_valid_before(now - _BACKDATE)
         .not_valid_after(now + valid)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(flags), critical=True)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()),
             critical=False,
         )
     )
+    if flags:  # an empty extension allows nothing, so Go omits it
+        builder = builder.add_extension(_usage(flags), critical=True)
     if purposes:
         builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     if names is not None:

@@ -63,14 +63,23 @@ def context(certificate: Certificate, client_authority: Path | None = None) -> s
         ssl_context.load_cert_chain(chain, key, password=b"")
     if client_authority is not None:
         try:
-            ssl_context.load_verify_locations(cadata=client_authority.read_text(encoding="ascii"))
-            if certificate.clients is not None:
-                ssl_context.load_verify_locations(cadata=certificate.clients.certificate.decode())
+            trust(ssl_context, client_authority.read_text(encoding="ascii"))
         except (ssl.SSLError, ValueError) as error:
             raise ValueError(f"{client_authority} contains no certificate in PEM") from error
-        ssl_context.verify_mode = ssl.CERT_OPTIONAL
-        http.dialing.verify_as_go(ssl_context)
+    if certificate.clients is not None:
+        trust(ssl_context, certificate.clients.certificate.decode())
     return ssl_context
+
+
+def trust(context: ssl.SSLContext, authority: str) -> None:
+    """Ask the clients of new connections for certificates, and accept those of an authority, in
+    PEM. Until a context trusts one, no client is asked: browsers would ask their users.
+
+    Raises ssl.SSLError or ValueError.
+    """
+    context.load_verify_locations(cadata=authority)
+    context.verify_mode = ssl.CERT_OPTIONAL
+    http.dialing.verify_as_go(context)
 
 
 def _problem(certificate: Path, key: Path, loaded: Certificate, error: ssl.SSLError) -> str:

@@ -19,9 +19,13 @@ _TRIES = 10
 
 
 def data_of(owner: Object) -> Object:
-    """Return the data of a revision: a patch that replaces the template of its owner."""
-    template = orjson.loads(orjson.dumps(owner["spec"]["template"]))
-    return {"spec": {"template": {**template, "$patch": "replace"}}}
+    """Return the data of a revision: a patch that replaces the template of its owner.
+
+    Its members are sorted, as Go writes maps: clients compare the bytes.
+    """
+    patch = {"spec": {"template": {**owner["spec"]["template"], "$patch": "replace"}}}
+    made: Object = orjson.loads(orjson.dumps(patch, option=orjson.OPT_SORT_KEYS))
+    return made
 
 
 class Revisions:

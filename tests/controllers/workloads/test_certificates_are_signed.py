@@ -109,13 +109,20 @@ async def test_what_its_signer_refuses_fails(key, signer, subject, names, usages
     assert "certificate" not in status
 
 
-async def test_a_signed_client_is_known_where_clients_show_certificates(key, tmp_path):
-    root = tmp_path / "ca.pem"
-    trustme.CA().cert_pem.write_to_path(root)
+@pytest.mark.parametrize("usages", [CLIENT, ["client auth"]], ids=len)
+@pytest.mark.parametrize("has_authority", [True, False])
+async def test_a_signed_client_is_known_wherever_clients_use_tls(
+    key, tmp_path, has_authority, usages
+):
+    """OpenSSL refuses a certificate with a key usage that allows nothing."""
+    options = {"tls": True}
+    if has_authority:
+        root = tmp_path / "ca.pem"
+        trustme.CA().cert_pem.write_to_path(root)
+        options |= {"client_ca_file": root, "authorization_mode": "RBAC"}
     own = tmp_path / "own.pem"
-    options = {"tls": True, "client_ca_file": root, "authorization_mode": "RBAC"}
     async with APIServer(workloads=SIGNING, **options) as server, aiohttp.ClientSession() as http:
-        status = await answered(server, request(key, JANE), "kube-apiserver-client", CLIENT)
+        status = await answered(server, request(key, JANE), "kube-apiserver-client", usages)
         secret = key.private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,
