@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from inkube.controllers.workloads.revisions import data_of
 
 VALUES = st.recursive(
-    st.integers() | st.text(max_size=3),
+    st.integers(-9, 9) | st.text(max_size=3),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=3), below),
     max_leaves=12,
 )
