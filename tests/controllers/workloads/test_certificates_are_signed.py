@@ -2,6 +2,7 @@
 
 import base64
 import ssl
+from typing import Any
 
 import aiohttp
 import pytest
@@ -115,7 +116,7 @@ async def test_a_signed_client_is_known_wherever_clients_use_tls(
     key, tmp_path, has_authority, usages
 ):
     """OpenSSL refuses a certificate with a key usage that allows nothing."""
-    options = {"tls": True}
+    options: dict[str, Any] = {"tls": True}
     if has_authority:
         root = tmp_path / "ca.pem"
         trustme.CA().cert_pem.write_to_path(root)

@@ -234,4 +234,5 @@ def patched(text: str) -> dict[str, Any]:
     expression = f"[JSONPatch{{op: 'add', path: '/x', value: {text}}}]"
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
     schema = TypedSchema({})
-    return MutatingPolicy(policy(mutations=mutations)).change(values(VALUES[1], None), schema)
+    changing = MutatingPolicy(policy(mutations=mutations))
+    return changing.change(values(VALUES[1], None), schema, lambda obj: obj)
