@@ -17,12 +17,13 @@ from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import Form, RequestInfo, httprequest, negotiation, requests
 from inkube.apiserver.registry import PlainEngine, Request, Resource, Resources, User, intake
 from inkube.schemas import status
-from inkube.schemas.golang import quote
+from inkube.schemas.golang import quote, truthy
 from inkube.schemas.served import Served
 
 WATCHES = frozenset({"watch", "watchone"})
 STREAMING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
 """Subresources without a time limit (`--long-running-request-regexp`)."""
+_EXPORT = "the export parameter, deprecated since v1.14, is no longer supported"
 MAX_ROUTES = 10_000  # cached routes, by kind, verb and subresource
 Subresources = Mapping[tuple[str, str, str], Handler]
 """(group, plural, subresource) → handler. Group and plural can be `*`. The subresource "" is for
@@ -117,6 +118,7 @@ class Routes:
         """Pass a request to its handler. Raises StatusError."""
         if info.name:
             _check_name(info.name)
+        handler = route.handler or self._handler(info, call)
         if info.subresource in STREAMING_SUBRESOURCES:  # their responses have their own media types
             form, injection = negotiation.COMPACT_JSON, None
         else:
@@ -246,6 +248,18 @@ def _is_misplaced(info: RequestInfo, resource: Resource) -> bool:
         return inside
     if inside:
         return False
-    if info.name or info.verb not in ("list", "watch"):
-        return True
-    return "list" not in resource.definition.verbs
+    if _is_in_all_namespaces(info, resource):
+        return resource.wording.unknown_is_plain
+    return bool(info.name) or "list" not in resource.definition.verbs
+
+
+def _is_in_all_namespaces(info: RequestInfo, resource: Resource) -> bool:
+    """Return whether a request other than a list or watch is for the objects of a kind in all
+    namespaces. kube-apiserver has such a path, but no method except GET."""
+    return (
+        resource.namespaced
+        and not info.namespace
+        and not info.name
+        and info.verb not in ("list", "watch")
+        and "list" in resource.definition.verbs
+    )

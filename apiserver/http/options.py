@@ -284,17 +284,16 @@ def _problems(options: ListOptions, is_watch: bool, streams_lists: bool) -> list
         )
     if not match:
         return errors
-    if match not in ("Exact", "NotOlderThan"):
-        errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
-        return errors
-    if options.token:
-        errors.append(
-            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
-        )
     if not options.resource_version:
         errors.append(
             fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
         )
+    if options.token:
+        errors.append(
+            fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
+        )
+    if match not in ("Exact", "NotOlderThan"):
+        errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
     if match == "Exact" and options.resource_version == "0":
         errors.append(
             fielderrors.forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"')

@@ -200,11 +200,11 @@ async def _read(store: Store, prefix: str, options: ListOptions, start: PageStar
 async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
     """Return the key before the page, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
-        if options.resource_version:
+        after, revision = continuation.decode(options.token)
+        if options.resource_version not in ("", "0"):
             raise status.bad_request(
                 "specifying resource version is not allowed when using continue"
             )
-        after, revision = continuation.decode(options.token)
         if revision < 0:
             await store.current()
         else:

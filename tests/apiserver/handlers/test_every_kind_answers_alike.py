@@ -1,0 +1,84 @@
+"""Laws of paths and options, over all kinds that discovery shows."""
+
+import pytest
+import pytest_asyncio
+
+EXPORT = "the export parameter, deprecated since v1.14, is no longer supported"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def kinds(web):
+    """(path of the group and version, entry of discovery) of every kind without subresources."""
+    found = []
+    versions = ["/api/v1"]
+    groups = (await web.ask("GET", "/apis")).json["groups"]
+    versions += [f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"]]
+    for version in versions:
+        entries = (await web.ask("GET", version)).json["resources"]
+        found += [(version, each) for each in entries if "/" not in each["name"]]
+    found = [each for each in found if each[1]["name"] != "componentstatuses"]  # not stored
+    assert len(found) > 60
+    return found
+
+
+def place(version, entry):
+    namespace = "namespaces/default/" if entry["namespaced"] else ""
+    return f"{version}/{namespace}{entry['name']}"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_export_is_refused_before_the_object_is_looked_for(web, kinds):
+    for version, entry in kinds:
+        if "get" not in entry["verbs"]:
+            continue
+        for value, code in (("true", 400), ("", 400), ("0", 404), ("false", 404)):
+            answer = await web.ask("GET", f"{place(version, entry)}/absent?export={value}")
+            assert answer.code == code, (entry["name"], value)
+            if code == 400:
+                assert (answer.json["message"], answer.json["reason"]) == (EXPORT, "BadRequest")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_the_path_of_all_namespaces_can_only_be_read(web, kinds):
+    for version, entry in kinds:
+        if not entry["namespaced"] or "list" not in entry["verbs"]:
+            continue
+        if "inkube.dev" in version:  # these have a default namespace
+            continue
+        path = f"{version}/{entry['name']}"
+        assert (await web.ask("GET", path)).code == 200
+        is_built_in = entry["name"] in ("pods", "configmaps", "leases", "roles", "deployments")
+        for method in ("POST", "DELETE"):
+            answer = await web.ask(method, path, b"{" if method == "POST" else None)
+            assert answer.code in ((405,) if is_built_in else (404, 405)), (entry["name"], method)
+            if answer.code == 405:
+                assert answer.json["reason"] == "MethodNotAllowed"
+                assert answer.json["details"] == {}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_every_wrong_list_option_is_named(web, kinds):
+    for version, entry in kinds:
+        if "list" not in entry["verbs"]:
+            continue
+        answer = await web.ask("GET", f"{place(version, entry)}?resourceVersionMatch=Odd")
+        causes = [(each["field"], each["reason"]) for each in answer.json["details"]["causes"]]
+        assert causes == [
+            ("resourceVersionMatch", "FieldValueForbidden"),
+            ("resourceVersionMatch", "FieldValueNotSupported"),
+        ], entry["name"]
+        token = await web.ask("GET", f"{place(version, entry)}?resourceVersion=5&continue=x")
+        assert (token.code, token.json["message"][:22]) == (400, "invalid continue token")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_unknown_subresource_is_not_found_in_any_form(web, kinds):
+    for version, entry in kinds:
+        if "get" not in entry["verbs"]:
+            continue
+        path = f"{place(version, entry)}/a/odd"
+        codes = [
+            (await web.ask("GET", path, Accept=accept)).code
+            for accept in ("application/json", "text/plain", "application/json;as=Odd")
+        ]
+        assert codes == [404, 404, 404], entry["name"]
