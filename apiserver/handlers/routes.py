@@ -118,12 +118,13 @@ class Routes:
         """Pass a request to its handler. Raises StatusError."""
         if info.name:
             _check_name(info.name)
-        handler = route.handler or self._handler(info, call)
+        handler = route.handler or self._handler(info, request)
         if info.subresource in STREAMING_SUBRESOURCES:  # their responses have their own media types
             form, injection = negotiation.COMPACT_JSON, None
         else:
             form = self._form(route, http, info)
-        handler = route.handler or self._handler(info, request)
+            if info.verb == "get" and truthy(info.query.get("export")):
+                raise status.bad_request(_EXPORT)
         if route.handler is None:
             self._keep(route, info, handler)
         return handler(Exchange(http, info, request, form, self._engine, injection))
@@ -162,6 +163,8 @@ class Routes:
         404 or 405."""
         wording = request.resource.wording
         verbs = request.resource.definition.verbs
+        if _is_in_all_namespaces(info, request.resource):
+            raise _no_route(request, wording.method_not_allowed(request.served.gvr, request.verb))
         if info.deprecated_prefix and info.subresource:
             raise _no_route(request, wording.no_subresource(request.served.gvr, request.name))
         if info.deprecated_prefix and request.verb not in WATCHES:

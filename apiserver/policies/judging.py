@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import orjson
 
 from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, of_object
-from inkube.apiserver.registry import Request, Resource, Resources, Write, conversions, keys
+from inkube.apiserver.registry import (
+    Request,
+    Resource,
+    Resources,
+    Write,
+    conversions,
+    keys,
+    requestoptions,
+)
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
@@ -265,7 +273,6 @@ def _request(write: Write, served: Served) -> Object:
         "groups": list(user.groups),
         "extra": {key: list(values) for key, values in user.extra},
     }
-    kind = _OPTIONS.get(write.operation)
     texts = {
         "subResource": request.subresource,
         "requestSubResource": request.subresource,
@@ -281,7 +288,7 @@ def _request(write: Write, served: Served) -> Object:
         "operation": write.operation,
         "userInfo": {key: value for key, value in who.items() if value},
         "dryRun": write.dry_run,
-        "options": {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None,
+        "options": requestoptions.of(write),
     }
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import orjson
 
 from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
-from inkube.apiserver.registry import Write, conversions, keys
+from inkube.apiserver.registry import Request, Write, conversions, keys
 from inkube.schemas import status
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
@@ -48,7 +48,7 @@ class Mutator(BoundPolicies):
                 continue
             values = {**await self.values(write, version), "params": params}
             before = values["object"]
-            changed = policy.change(values, served.typed, partial(_decoded, call, served))
+            changed = policy.change(values, served.typed, partial(_decoded, request, served))
             if changed is not before and changed != before:
                 fresh: Object = orjson.loads(orjson.dumps(changed))
                 if served is not request.served:
@@ -61,7 +61,7 @@ class Mutator(BoundPolicies):
                 invoked.mark_called(mutation)
 
 
-def _decoded(call: Call, served: Served, changed: Object) -> Object:
+def _decoded(request: Request, served: Served, changed: Object) -> Object:
     """Return the result of a mutation as an object of its kind. Empty members of built-in objects
     are dropped, as Go drops them (patch.jsonPatcher).
 
@@ -70,7 +70,7 @@ def _decoded(call: Call, served: Served, changed: Object) -> Object:
     fresh: Object = orjson.loads(orjson.dumps(changed))
     unknown: list[str] = []
     try:
-        made = call.resource.decode(served, fresh, None if served.typed.custom else unknown)
+        made = request.resource.decode(served, fresh, None if served.typed.custom else unknown)
     except DecodeError as error:
         raise status.internal_error(str(error)) from error
     if unknown:

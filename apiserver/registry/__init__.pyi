@@ -6,6 +6,7 @@ from inkube.apiserver.registry import keys as keys
 from inkube.apiserver.registry import listing as listing
 from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import patches as patches
+from inkube.apiserver.registry import requestoptions as requestoptions
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
 from inkube.apiserver.registry import serviceaddresses as serviceaddresses

@@ -11,6 +11,8 @@ from typing import Any
 from inkube.apiserver.registry.preparation import NOT_AT_FIRST
 from inkube.apiserver.registry.resources import Resource
 from inkube.apiserver.registry.write import Write
+from inkube.schemas import empties
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import TypedSchema, Versions, managedfields
 
 
@@ -34,7 +36,9 @@ async def record(write: Write) -> None:
     new, served = write.new, write.request.served
     write.owners = "recorded"
     if write.old is None and managedfields.is_first(new):
+        restored = empties.show(new, _encoded(write))
         await write.run(managedfields.track_first, new, served.typed, writer(write))
+        empties.hide(restored)
         return
     steps = managedfields.track(
         write.old,
@@ -42,8 +46,22 @@ async def record(write: Write) -> None:
         typed=served.typed,
         writer=writer(write),
         versions=versions(write.request.resource),
+        predates=predates(write.request.resource, write.old),
     )
     await write.finish(steps)
+
+
+def _encoded(write: Write) -> Iterator[Empty]:
+    """Yield the empty lists of the body that Go encodes: they are owned, although a stored object
+    has null there."""
+    for each in write.empties:
+        [*path, member] = each.path
+        holder: Any = write.new
+        with contextlib.suppress(KeyError, IndexError):  # admission may have removed the parent
+            for key in path:
+                holder = holder[key]
+            if member in holder:
+                yield each
 
 
 _NEVER_FIRST = frozenset({"managedFields", *NOT_AT_FIRST})
@@ -98,4 +116,10 @@ class _LazySchemas(dict[str, TypedSchema]):
 def versions(resource: Resource) -> Versions:
     """Return the schemas for entries of other versions. Versions that are declared but not served
     are among them, as in crConverter.validVersions of apiextensions-apiserver."""
-    return resource.once(versions, lambda: Versions(_LazySchemas(resource)))
+    return resource.once(versions, lambda: Versions(_LazySchemas(resource), resource.reshape))
+
+
+def predates(resource: Resource, stored: Object | None) -> bool:
+    """Return whether a stored object is older than the schema of its kind."""
+    version = stored["metadata"].get("resourceVersion") if stored and resource.since else None
+    return int(version) <= resource.since if version else False

@@ -153,6 +153,7 @@ class Apply(Update):
             writer=ownership.writer(write),
             force=request.options.force,
             versions=ownership.versions(request.resource),
+            predates=ownership.predates(request.resource, write.old),
         )
         write.owners = "recorded"
         made = request.resource.decode_applied(request.served, merged)

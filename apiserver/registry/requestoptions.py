@@ -3,25 +3,25 @@
 Webhooks and policies receive it (admission.Attributes.GetOperationOptions).
 """
 
-from inkube.apiserver.registry.admission import Attributes
-from inkube.apiserver.registry.calls import DeleteOptions
+from inkube.apiserver.registry.requests import DeleteOptions
+from inkube.apiserver.registry.write import Write
 from inkube.schemas.objects import Object
 
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
-def of(attributes: Attributes) -> Object | None:
+def of(write: Write) -> Object | None:
     """Return the options of the request; None for an operation without options (CONNECT)."""
-    kind = _KINDS.get(attributes.operation)
+    kind = _KINDS.get(write.operation)
     if kind is None:
         return None
     made: Object = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
-    if isinstance(attributes.options, DeleteOptions):
-        made |= _delete_options(attributes.options)
-    if attributes.dry_run:
+    if isinstance(write.options, DeleteOptions):
+        made |= _delete_options(write.options)
+    if write.dry_run:
         made["dryRun"] = ["All"]
-    options = attributes.call.options
-    if attributes.operation != "DELETE":
+    options = write.request.options
+    if write.operation != "DELETE":
         if options.field_manager:
             made["fieldManager"] = options.field_manager
         if options.told_validation:

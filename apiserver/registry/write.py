@@ -27,7 +27,7 @@ from inkube.apiserver.registry.requests import (
 from inkube.apiserver.registry.rounds import PluginRounds, Rounds
 from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.schemas.objects import Empty, Object
-from inkube.schemas.ownership import Steps, finished, relabelled
+from inkube.schemas.ownership import Steps, finished
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation
 from inkube.storage import BaseStore, Entries, Entry, Store, errors, writes
@@ -227,5 +227,5 @@ class Write:
         for a kind with a converter."""
         resource = self.request.resource
         if resource.converter is None:
-            return await self.run(finished, steps, relabelled)
+            return await self.run(finished, steps, resource.reshape)
         return await conversions.finish(resource.converter, steps)

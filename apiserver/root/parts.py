@@ -43,7 +43,7 @@ class Parts:
     """The environment of kinds declared in Python. Its creation starts to serve them."""
     client_authority: "Lazy[auth.tls.Authority]"
     """The authority that signs client certificates. After its creation it is trusted, if clients
-    can use certificates."""
+    use TLS."""
     leadership: "leadership.leading.Leadership | None"
     """This server's part in the election of the leader; None if it is alone on its log."""
     start_modules: "Sequence[controllers.ModuleParts]"
@@ -95,7 +95,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     core = cores.build(options, listener, base)
     front_proxy = Lazy(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
-    authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls, options))
+    authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls))
     server_access = Lazy(lambda: root.serveraccess.of(core, authority))
     start_modules = root.startmodules.build(core, server_access) if options.start_modules else []
     return Parts(

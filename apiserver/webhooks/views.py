@@ -10,7 +10,7 @@ import orjson
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import DeleteOptions, Request, Write, conversions, keys, scales
+from inkube.apiserver.registry import Request, Write, conversions, keys, requestoptions, scales
 from inkube.schemas import selectors, status, webhooks
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
@@ -172,7 +172,7 @@ def _facts(write: Write) -> Facts:
         operation=write.operation,
         user=request.user.info(),
         dry_run=write.dry_run,
-        options=_options(write),
+        options=requestoptions.of(write) or {},
     )
 
 
@@ -184,30 +184,3 @@ def _kind(write: Write) -> GVK:
     if not request.subresource or obj is None or obj.get("kind") == request.served.kind:
         return request.served.gvk
     return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))
-
-
-def _options(write: Write) -> Object:
-    """Return the options of the request as CreateOptions, UpdateOptions or DeleteOptions."""
-    told: Object = {"kind": _VERBS[write.operation], "apiVersion": "meta.k8s.io/v1"}
-    if isinstance(write.options, DeleteOptions):
-        told |= _delete_options(write.options)
-    if write.dry_run:
-        told["dryRun"] = ["All"]
-    options = write.request.options
-    if write.operation != "DELETE":
-        if options.field_manager:
-            told["fieldManager"] = options.field_manager
-        if options.told_validation:
-            told["fieldValidation"] = options.told_validation
-    return told
-
-
-def _delete_options(options: DeleteOptions) -> Object:
-    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
-    found: Object = {
-        "gracePeriodSeconds": options.grace,
-        "preconditions": {k: v for k, v in preconditions.items() if v is not None} or None,
-        "orphanDependents": options.orphan,
-        "propagationPolicy": options.propagation,
-    }
-    return {key: value for key, value in found.items() if value is not None}
