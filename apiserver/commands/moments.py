@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from inkube import storage
+from inkube.apiserver import sources
 from inkube.apiserver.configuration import LOCAL
 from inkube.storage import Log
 
@@ -35,10 +36,9 @@ def log_of(data: Path | None, database: str) -> Log:
     """Return the log of an existing file, or of a database. Raises click.ClickException."""
     if database:
         try:
-            return storage.postgresql_log(database)
-        except ImportError as error:
-            why = "PostgreSQL needs a driver: pip install asyncpg"
-            raise click.ClickException(why) from error
+            return sources.foundation.shared_log(database)
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
     path = data or LOCAL
     if not path.exists():
         raise click.ClickException(f"{path} does not exist")

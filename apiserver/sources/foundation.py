@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from inkube import storage
 from inkube.apiserver import sources
@@ -155,18 +156,42 @@ def log(options: Options, start_snapshot: Snapshot | None) -> Log:
     Raises ValueError for a URL that is not PostgreSQL's, or if its driver is not installed.
     """
     if options.database:
-        return _postgresql(options.database)
+        return shared_log(options.database)
     if options.data is None:
         return MemoryLog() if start_snapshot is None else MemoryLog(start_snapshot)
     sqlite = storage.SqliteOptions(synchronous="FULL" if options.durable else "NORMAL")
     return storage.sqlite_log(options.data, sqlite)
 
 
-def _postgresql(url: str) -> Log:
-    if not url.startswith(("postgresql://", "postgres://", "postgresql+asyncpg://")):
-        raise ValueError("the URL of a database must have the form postgresql://user@host/name")
+def shared_log(url: str) -> Log:
+    """Return the log in a database. Raises ValueError for another URL or a missing driver."""
+    opener = next((each for each in _LOGS if url.startswith(each.schemes)), None)
+    if opener is None:
+        forms = " or ".join(each.form for each in _LOGS)
+        raise ValueError(f"the URL of a database must have the form {forms}")
     try:
-        create_log = storage.postgresql_log
+        return opener.open_log(url)
     except ImportError as error:
-        raise ValueError("PostgreSQL needs a driver: pip install asyncpg") from error
-    return create_log(url)
+        raise ValueError(f"{opener.name} needs a driver: pip install {opener.driver}") from error
+
+
+class _Opener(NamedTuple):
+    """A kind of log that several servers share."""
+
+    name: str
+    schemes: tuple[str, ...]
+    form: str
+    driver: str
+    open_log: Callable[[str], Log]
+
+
+_LOGS = (
+    _Opener(
+        "PostgreSQL",
+        ("postgresql://", "postgres://", "postgresql+asyncpg://"),
+        "postgresql://user@host/name",
+        "asyncpg",
+        lambda url: storage.postgresql_log(url),  # noqa: PLW0108 # loads it when it is called
+    ),
+)
+"""Every kind of log that `Options.database` can name."""
