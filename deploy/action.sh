@@ -2,17 +2,17 @@
 # The second step of action.yml: start a server or prepare envtest, and export the result.
 set -euo pipefail
 inkube="$RUNNER_TEMP/inkube/bin/inkube"
-read -r -a arguments <<<"$ARGUMENTS"
+read -r -a options <<<"$ARGUMENTS"
 case "$MODE" in
 envtest)
-  assets=$("$inkube" envtest-assets "${arguments[@]}" "$RUNNER_TEMP/inkube/assets")
+  assets=$("$inkube" envtest-assets "${options[@]}" "$RUNNER_TEMP/inkube/assets")
   echo "KUBEBUILDER_ASSETS=$assets" >>"$GITHUB_ENV"
   echo "assets=$assets" >>"$GITHUB_OUTPUT"
   ;;
 serve)
   kubeconfig="$RUNNER_TEMP/inkube/kubeconfig" log="$RUNNER_TEMP/inkube/serve.log"
   # the server outlives this step: the runner ends it with the job
-  nohup "$inkube" serve --in-memory --port "$PORT" --kubeconfig "$kubeconfig" "${arguments[@]}" >"$log" 2>&1 &
+  nohup "$inkube" serve --in-memory --port "$PORT" --kubeconfig "$kubeconfig" "${options[@]}" >"$log" 2>&1 &
   server=$!
   for _ in $(seq 600); do
     url=$(sed -n 's/^inkube serves on //p' "$log")
