@@ -54,6 +54,7 @@ from inkube.controllers.checks import Required as Required
 from inkube.controllers.checks import Retry as Retry
 from inkube.controllers.checks import Rule as Rule
 from inkube.controllers.checks import Run as Run
+from inkube.controllers.checks import Secrets as Secrets
 from inkube.controllers.checks import TooMany as TooMany
 from inkube.controllers.checks import Unavailable as Unavailable
 from inkube.controllers.checks import Unreachable as Unreachable

@@ -53,6 +53,8 @@ class Reply:
     media: str = "application/json"
 
 
+VALIDATIONS = frozenset({"check", "test", "validate"})
+"""Names that subresources cannot have."""
 Answer = Callable[[Question, Environment], Awaitable[Reply]]
 
 
@@ -61,7 +63,8 @@ class Subresource:
     """`PLURAL/NAME/name[/…]`; `kind` is the kind of its responses in discovery.
 
     Other verbs return 405. `answer` must check whether the object exists. If it `is_open`, requests
-    need no authentication, and `answer` must check them, for example by a signature.
+    need no authentication, and `answer` must check them, for example by a signature. Responses of a
+    `deprecated` one have a Warning. Raises ValueError for a name that promises a validation.
     """
 
     name: str
@@ -69,6 +72,15 @@ class Subresource:
     kind: str
     verbs: tuple[str, ...] = ("get",)
     is_open: bool = False
+    deprecated: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an endpoint for what a dry run does."""
+        if self.name in VALIDATIONS:
+            raise ValueError(
+                f"a subresource {self.name!r} would be a second way to validate an object: declare "
+                "a @check, which runs for ?dryRun=All and fills status.fieldErrors"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ docs/kinds.md and docs/stateful-kinds.md describe the parts of a kind.
 """
 
 import logging
-from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Generic, TypeVar
 
@@ -15,20 +15,21 @@ from inkube.controllers.checks import (
     Problem,
     Report,
     Rule,
+    forget_changed,
     value_of,
 )
 from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment
 from inkube.controllers.finalizers import Finalizers
-from inkube.controllers.informer import Key
+from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
-from inkube.controllers.secure import SecureValues
+from inkube.controllers.secure import SecretStore, SecureValues
 from inkube.controllers.transactions import Part, Transaction, View
 from inkube.controllers.work import Work
 from inkube.schemas import crds, definitions, models, status
 from inkube.schemas.definitions import Definition
-from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.fielderrors import SECURE, FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Reservation, Strategy
@@ -51,8 +52,7 @@ class KindModule(Generic[R]):
     A write passes through these steps in this order: mutators, validation by the model's schema,
     validators, checks (only in a dry run), storage of secret values (never in a dry run), the
     transaction, the store. `creation_guards` also run on a create, `deletion_guards` on a
-    deletion. Reconciler, finalizers, work and `extra_controllers` run in the background. Raises
-    TypeError if the model has secure values and `secure` is missing.
+    deletion. Reconciler, finalizers, work and `extra_controllers` run in the background.
     """
 
     model: type[R]
@@ -71,7 +71,8 @@ class KindModule(Generic[R]):
     reconciler: Reconciler | None = None
     """A function that runs after an object has changed, with the newest state of the object."""
     secure: SecureValues | None = None
-    """The store of secret values. A model with a field `secure` needs one."""
+    """The store of secret values, for a model with a field `secure`; by default, one of the
+    server."""
     report: Report = field(default_factory=Report)
     """How the status shows the results of the checks."""
     reports_checks: bool = True
@@ -117,10 +118,24 @@ class KindModule(Generic[R]):
     work: Work | None = None
     """How to run an object that is a job."""
 
-    def __post_init__(self) -> None:
-        """Refuse a kind whose secrets would be stored with the object."""
-        if "secure" in self.model.model_fields and self.secure is None:
-            raise TypeError(f"{self.model.__name__} has secure values: KindModule needs `secure`")
+    @property
+    def has_secrets(self) -> bool:
+        """Whether clients send secret values."""
+        return SECURE in self.model.model_fields
+
+    def served_with(self, store: SecretStore, environment: Environment) -> "KindModule[R]":
+        """The kind on a server: a model with secret values gets a store for them. Raises TypeError
+        if a check needs a service that the server does not have."""
+        if missing := self.check_set.missing_services(environment.services):
+            raise TypeError(
+                f"checks of {self.model.__name__} need services that the server does not have: "
+                f"{', '.join(missing)}; pass them as APIServer(services={{…}})"
+            )
+        if self.secure is not None or not self.has_secrets:
+            return self
+        gvr = self.model.gvr
+        secure = SecureValues(f"{gvr.resource}.{gvr.group}", store, environment.clock)
+        return replace(self, secure=secure)
 
     @cached_property
     def definition(self) -> Definition:
@@ -135,15 +150,16 @@ class KindModule(Generic[R]):
                 replace(each, subresources=each.subresources + own) for each in declared.versions
             ),
             defers_ownership=all(part.name for part in self.parts),
-            has_secrets=self.secure is not None,
+            has_secrets=self.has_secrets,
             **{name: getattr(self, name) for name in flags},
         )
 
     def _own_subresources(self) -> Iterator[definitions.Subresource]:
         for each in self.subresources:
             yield definitions.Subresource(
-                each.name, each.kind, verbs=each.verbs, is_open=each.is_open
-            )
+                each.name, each.kind, verbs=each.verbs, is_open=each.is_open,
+                deprecated=each.deprecated,
+            )  # fmt: skip
         for part in self.parts:
             if part.name:
                 yield definitions.Subresource(part.name, verbs=part.verbs)
@@ -156,12 +172,13 @@ class KindModule(Generic[R]):
             name_of=self.compute_name,
             parts={part.name: part for part in self.parts},
             finalizers=frozenset() if self.finalizers is None else self.finalizers.names,
+            forget=forget_changed if self.checks else None,
         )
 
     @cached_property
     def check_set(self) -> CheckSet[R]:
         """The live checks."""
-        return CheckSet(self.model, self.checks)
+        return CheckSet(self.model, self.checks, self.secure)
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
         """Bring an incoming object into its normal form, in place; `old` is None on create.
@@ -169,7 +186,11 @@ class KindModule(Generic[R]):
         An object that does not fit its model is left to schema validation. Secure values leave
         the object here, also if it is invalid.
         """
-        if self.secure is not None:
+        if self.has_secrets:
+            if self.secure is None:
+                raise RuntimeError(
+                    f"{self.model.__name__} has secret values, but no store for them"
+                )
             self.secure.take(obj, old)
         if self.finalizers is not None:
             self.finalizers.add_defaults(obj)
@@ -250,7 +271,7 @@ class KindModule(Generic[R]):
         found: list[Controller] = []
         if self.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
-            found.append(reconciler.controller(self.watches(env)))
+            found.append(reconciler.controller((*self.watches(env), *self._secret_watches(env))))
         if self.reconciler is not None:
             found.append(self._own_controller(env))
         if self.secure is not None:
@@ -260,6 +281,17 @@ class KindModule(Generic[R]):
         if self.work is not None:
             found.append(self.work.controller(self.model, env))
         return [*found, *self.extra_controllers(env)]
+
+    def _secret_watches(self, env: Environment) -> Sequence[Watch]:
+        """Watch the core/v1 Secrets that objects name, because checks read their values."""
+        if not self.has_secrets:
+            return ()
+        index = env.informers.of(self.model.gvr).index(_secret_names)
+
+        def keys(change: Change) -> Iterable[Key]:
+            return index.keys(_place(change.object, change.object["metadata"]["name"]))
+
+        return (Watch("v1/secrets", keys),)
 
     def _own_controller(self, env: Environment) -> Controller:
         reconciler, gvr = self.reconciler, self.model.gvr
@@ -309,6 +341,16 @@ def broken(name: str, error: Exception) -> Exception:
     text = f"the rule {name} broke, see the server's log: {type(error).__name__}"
     logger.error("the rule %s broke", name, exc_info=error)
     return status.internal(text)
+
+
+def _secret_names(obj: Object) -> list[str]:
+    """The places of the Secrets that an object may name."""
+    values = (obj.get(SECURE) or {}).values()
+    return [_place(obj, value["name"]) for value in values if value.get("name")]
+
+
+def _place(obj: Object, name: str) -> str:
+    return f"{obj['metadata'].get('namespace', '')}/{name}"
 
 
 def _name_of(guard: Guard) -> str:

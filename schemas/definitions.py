@@ -66,6 +66,8 @@ class Subresource(NamedTuple):
     verbs: tuple[str, ...] = ("get", "patch", "update")
     is_open: bool = False
     """Whether it is served without authentication; its handler then checks the client itself."""
+    deprecated: bool = False
+    """Whether OpenAPI documents mark its operations as deprecated."""
 
 
 def subresources(*, status: bool, scale: Scale | None) -> tuple[Subresource, ...]:

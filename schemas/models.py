@@ -232,7 +232,8 @@ def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
 def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
     """The typed object with its readable members, without members that have an error in `wrong`.
 
-    `wrong` has the paths of fields with errors. Access to another member raises Unread.
+    `wrong` has the paths of fields with errors. Access to such a member raises Unread. A readable
+    list or map stays whole, although some of its items have errors.
     """
     typed, _ = parse_partly(model, obj)
     for path in wrong:
@@ -250,7 +251,9 @@ def _hide(typed: BaseModel, path: str) -> None:
         typed.__dict__.clear()
         return
     member = typed.__dict__.get(attribute)
-    if rest and not item and isinstance(member, BaseModel):
+    if item and isinstance(member, list | dict):
+        return
+    if rest and isinstance(member, BaseModel):
         _hide(member, rest)
     else:
         typed.__dict__.pop(attribute, None)

@@ -23,9 +23,11 @@ from inkube.controllers.checks.errors import Unreachable as Unreachable
 from inkube.controllers.checks.errors import is_vague as is_vague
 from inkube.controllers.checks.run import CheckSet as CheckSet
 from inkube.controllers.checks.run import Run as Run
+from inkube.controllers.checks.run import Secrets as Secrets
 from inkube.controllers.checks.run import value_of as value_of
 from inkube.controllers.checks.status import HEALTH as HEALTH
 from inkube.controllers.checks.status import SERVICE_UNAVAILABLE as SERVICE_UNAVAILABLE
 from inkube.controllers.checks.status import Finding as Finding
 from inkube.controllers.checks.status import conditions as conditions
+from inkube.controllers.checks.status import forget_changed as forget_changed
 from inkube.controllers.checks.status import reason_of as reason_of

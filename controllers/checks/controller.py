@@ -177,7 +177,7 @@ class CheckReconciler(Generic[R]):
     async def _check(self, obj: Object) -> Result:
         errors = self._static(obj, None)
         try:
-            run = Run(obj, self._env, model=self._checks.model)
+            run = self._checks.open(obj, self._env)
         except models.Unreadable as error:
             await self._write(obj, Verdict(errors or error.errors, status.INVALID_SPEC))
             return Result(self._env.recheck.unhealthy)

@@ -8,9 +8,9 @@ is logged and reported in the same way. Failing checks raise no exceptions.
 import asyncio
 import contextlib
 import logging
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+import traceback
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 from inkube.controllers.checks.declare import Check, Retry
 from inkube.controllers.checks.errors import (
@@ -21,13 +21,68 @@ from inkube.controllers.checks.errors import (
     Unavailable,
     Unreachable,
 )
-from inkube.controllers.client import Object
+from inkube.controllers.checks.status import value_at
+from inkube.controllers.client import Client, Object
 from inkube.controllers.environment import Environment, Memo
+from inkube.controllers.informer import Key
 from inkube.schemas import meta, models
-from inkube.schemas.fielderrors import OMITTED, FieldError, is_secret
+from inkube.schemas.fielderrors import OMITTED, SECURE, FieldError, is_secret
+from inkube.schemas.sealing import REDACTED
 
 logger = logging.getLogger(__name__)
+RUN_PARAMETERS = frozenset({"env", "client", "clock", "memo", "old", "run", "secrets"})
+"""The parameters of checks that are parts of the run; the others are services."""
+SHORTEST_SECRET = 4
+"""Shorter values are also parts of ordinary words, so that texts keep them."""
 R = TypeVar("R", bound=models.Resource)
+
+
+class SecretReader(Protocol):
+    """Reads the secret values of one kind (`controllers.secure.SecureValues`)."""
+
+    async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
+        """The value for `secure.MEMBER.name` of an object; None if it does not exist."""
+        ...
+
+
+class Secrets:
+    """The secret values of the object that a check looks at: the parameter `secrets`.
+
+        token = await secrets.read("token")
+
+    What a check reads is in no finding and in no line of the log, also if it is a part of a text.
+    """
+
+    def __init__(self, obj: Object, client: Client, reader: SecretReader | None) -> None:
+        self._secure = obj.get(SECURE) or {}
+        self._key = Key.of(obj)
+        self._client = client
+        self._reader = reader
+        self._read: set[str] = set()
+
+    async def read(self, member: str) -> str | None:
+        """The value of `secure.MEMBER`. None if the object has no such value, or if the Secret that
+        it names does not exist. Raises LookupError for a kind without secret values."""
+        if self._reader is None:
+            raise LookupError("the kind has no secret values: its model has no member `secure`")
+        name = (self._secure.get(member) or {}).get("name")
+        if not name:
+            return None
+        value = await self._reader.read(self._client, self._key, member, name)
+        if value is not None:
+            self.note(value)
+        return value
+
+    def note(self, value: str) -> None:
+        """Keep a value that was read in another way out of findings and the log."""
+        if len(value) >= SHORTEST_SECRET:
+            self._read.add(value)
+
+    def hidden(self, text: str) -> str:
+        """The text without the values."""
+        for value in sorted(self._read, key=len, reverse=True):
+            text = text.replace(value, REDACTED)
+        return text
 
 
 class Run(Generic[R]):
@@ -42,8 +97,11 @@ class Run(Generic[R]):
         old: Object | None = None,
         is_dry: bool = False,
         invalid_paths: Sequence[str] = (),
+        reader: SecretReader | None = None,
     ) -> None:
         self._raw = obj
+        self.secrets = Secrets(obj, env.client, reader)
+        """The secret values of the object."""
         self.object = (
             models.parse_except(model, obj, invalid_paths)
             if invalid_paths
@@ -53,6 +111,7 @@ class Run(Generic[R]):
         self.env = env
         self.memo = Memo()
         self.is_dry = is_dry
+        self.invalid_paths = invalid_paths
         self.is_refused = bool(invalid_paths)
         """Whether static rules refuse the object. An outage is then not reported."""
         self.retries: list[Retry] = []
@@ -84,6 +143,7 @@ class Run(Generic[R]):
             "memo": lambda: self.memo,
             "old": lambda: self.old,
             "run": lambda: self,
+            "secrets": lambda: self.secrets,
         }
         found = {}
         for name in names:
@@ -107,9 +167,15 @@ class Run(Generic[R]):
 class CheckSet(Generic[R]):
     """The live checks of a kind in their declared order, which is the order of their errors."""
 
-    def __init__(self, model: type[R], checks: Sequence[Check[R]] = ()) -> None:
+    def __init__(
+        self,
+        model: type[R],
+        checks: Sequence[Check[R]] = (),
+        reader: SecretReader | None = None,
+    ) -> None:
         self.model = model
         self.checks = tuple(checks)
+        self._reader = reader
         known: set[Check[R]] = set()
         for check in self.checks:
             if not issubclass(model, check.model):
@@ -132,11 +198,36 @@ class CheckSet(Generic[R]):
         """All errors of one object. `invalid_paths` has the paths of members that static rules
         refuse; checks that use such a member are skipped. If `invalid_paths` is empty, raises
         `models.Unreadable` for an object that does not fit the model."""
-        run = Run(obj, env, model=self.model, old=old, is_dry=is_dry, invalid_paths=invalid_paths)
+        run = self.open(obj, env, old=old, is_dry=is_dry, invalid_paths=invalid_paths)
         try:
             return await self.evaluate(run)
         finally:
             await run.memo.close()
+
+    def open(
+        self,
+        obj: Object,
+        env: Environment,
+        *,
+        old: Object | None = None,
+        is_dry: bool = False,
+        invalid_paths: Sequence[str] = (),
+    ) -> Run[R]:
+        """A run for one object, which the caller evaluates and closes. Raises as `run`."""
+        return Run(
+            obj, env, model=self.model, old=old, is_dry=is_dry, invalid_paths=invalid_paths,
+            reader=self._reader,
+        )  # fmt: skip
+
+    def missing_services(self, services: Container[str]) -> list[str]:
+        """The parameters of checks that are neither parts of a run nor services, with the checks:
+        `git (branch_exists)`."""
+        return [
+            f"{name} ({check.name})"
+            for check in self.checks
+            for name in check.parameters
+            if name not in RUN_PARAMETERS and name not in services
+        ]
 
     async def evaluate(self, run: Run[R]) -> list[FieldError]:
         """All errors of a run. The caller can read its shared results afterwards. Raises the errors
@@ -169,6 +260,8 @@ class CheckSet(Generic[R]):
         except Exception as error:  # a broken check must not keep the others from being reported
             if run.env.outages.includes(error):
                 raise
+            if any("[" in path for path in run.invalid_paths):
+                return None  # an item that static rules refuse can break a check
             return [_broken(check, run, error)]
 
 
@@ -184,12 +277,21 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[FieldError] | None:
         if not error.is_final:
             run.retries.append(check.retry)
         found = _outage(error, check, run)
-    return [problem.at(field, run.value_of(problem, field), check.name) for problem in found]
+    errors = [problem.at(field, run.value_of(problem, field), check.name) for problem in found]
+    return [
+        error._replace(detail=run.secrets.hidden(error.detail))
+        for error in errors
+        if not any(is_within(error.field, path) for path in run.invalid_paths)
+    ]
 
 
 def _broken(check: Check[R], run: Run[R], error: Exception) -> FieldError:
     """The error of a check that raised an exception, or whose findings are malformed."""
-    logger.error("the check %s broke on %s", check.name, run.name, exc_info=error)
+    trace = "".join(traceback.format_exception(error))
+    if (shown := run.secrets.hidden(trace)) == trace:
+        logger.error("the check %s broke on %s", check.name, run.name, exc_info=error)
+    else:
+        logger.error("the check %s broke on %s\n%s", check.name, run.name, shown)
     detail = f"the check {check.name} broke, see the server's log; {run.retry_text()}"
     field = check.field if isinstance(check.field, str) else ""
     with contextlib.suppress(Exception):  # it may be what broke
@@ -229,6 +331,11 @@ def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
     return [Invalid(f"{failure}: {detail}") if failure else InternalError(detail)]
 
 
+def is_within(path: str, outer: str) -> bool:
+    """Whether a path is another path, or a part of it."""
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
+
+
 def value_of(problem: Problem, obj: Object, field: str) -> Any:
     """The value of the object at the field of a problem."""
     return OMITTED if problem.field is None else display_value(obj, problem.field or field)
@@ -236,14 +343,4 @@ def value_of(problem: Problem, obj: Object, field: str) -> Any:
 
 def display_value(obj: Object, path: str) -> Any:
     """The object's value at a path, for an error; OMITTED for secure values and missing members."""
-    if is_secret(path):
-        return OMITTED
-    current: Any = obj
-    for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
-        if name and isinstance(current, dict) and name in current:
-            current = current[name]
-        elif position and isinstance(current, list) and int(position) < len(current):
-            current = current[int(position)]
-        else:
-            return OMITTED
-    return current
+    return OMITTED if is_secret(path) else value_at(obj, path)

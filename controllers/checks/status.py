@@ -4,6 +4,7 @@ The patch is empty if nothing changed, because each write triggers the controlle
 `health.checked` and times of conditions move only together with something else.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +12,8 @@ from typing import Any, NamedTuple
 
 from inkube.controllers.client import Object
 from inkube.schemas import meta
-from inkube.schemas.fielderrors import FieldError, Type
+from inkube.schemas.fielderrors import OMITTED, FieldError, Type
+from inkube.schemas.objects import same
 
 READY = "Ready"
 UNAVAILABLE = "Resource is unavailable"
@@ -105,6 +107,41 @@ def is_overwritten(obj: Object, verdict: Verdict) -> bool:
         verdict.is_healthy,
         [] if verdict.is_healthy else verdict.messages,
     )
+
+
+def forget_changed(obj: Object, old: Object) -> None:
+    """Remove the errors of fields that a write changed, in place: they were about other values.
+
+    The errors of other fields stay until the object is checked again. An error of a field that
+    neither object has, such as one that only a form has, goes with any change.
+    """
+    status = obj.get("status")
+    errors = status.get("fieldErrors") if isinstance(status, dict) else None
+    if not isinstance(errors, list):
+        return
+    kept = [error for error in errors if _still_holds(error.get("field"), obj, old)]
+    if len(kept) < len(errors):
+        obj["status"] = {**obj["status"], "fieldErrors": kept}
+
+
+def _still_holds(field: str | None, obj: Object, old: Object) -> bool:
+    if not field:
+        return True
+    new, before = value_at(obj, field), value_at(old, field)
+    return new is not OMITTED and before is not OMITTED and same(new, before)
+
+
+def value_at(obj: Object, path: str) -> Any:
+    """The value of an object at a path, such as `spec.a[0].b`; OMITTED without a value."""
+    current: Any = obj
+    for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
+        if name and isinstance(current, dict) and name in current:
+            current = current[name]
+        elif position and isinstance(current, list) and int(position) < len(current):
+            current = current[int(position)]
+        else:
+            return OMITTED
+    return current
 
 
 def _set(status: Object, name: str, value: Any) -> list[Object]:

@@ -153,8 +153,9 @@ def _rank(repository: Repository, old: Repository | None) -> Rank:
     known = old if old is not None else repository
     moved = old is not None and _location(old) != _location(repository)
     errors = known.status.field_errors
-    is_overlapped = errors is None or any(
-        error.type == fielderrors.Type.DUPLICATE for error in errors
+    is_unknown = errors is None or not known.status.observed_generation
+    is_overlapped = is_unknown or any(
+        error.type == fielderrors.Type.DUPLICATE for error in errors or ()
     )
     is_current = known.status.observed_generation == known.metadata.generation and not is_overlapped
     created = repository.metadata.creation_timestamp or "9999"

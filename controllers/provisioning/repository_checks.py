@@ -291,6 +291,7 @@ async def _credentials(run: Run[Repository]) -> Credentials:
     value = await vaults.repositories.read(client, key, "token", held.name)
     if value is None:
         raise CredentialsMissing
+    run.secrets.note(value)
     return Credentials(token=value, user=user, email=email)
 
 

@@ -327,6 +327,7 @@ class Repository(
     plural="repositories",
     short_names=("repo",),
     zero_status={
+        "fieldErrors": [],
         "health": {"healthy": False},
         "sync": {"state": "", "message": []},
         "webhook": None,
@@ -448,7 +449,7 @@ class Connection(
     version=VERSION,
     also_served=(BETA,),
     short_names=("conn",),
-    zero_status={"health": {"healthy": False}, "token": {}},
+    zero_status={"fieldErrors": [], "health": {"healthy": False}, "token": {}},
     unknown_field="field label not supported for Connection: {label}",
     columns=(
         Column("Title", "string", ".spec.title"),

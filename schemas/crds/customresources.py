@@ -127,6 +127,8 @@ class CustomStrategy(Strategy):
     name_of: Callable[[Object], str] | None = None
     parts: Mapping[str, Part] = field(default_factory=dict)
     finalizers: frozenset[str] = frozenset()
+    forget: Callable[[Object, Object], None] | None = None
+    """Removes from the status, in place, what no longer holds for the changed object."""
 
     def compute_name(self, obj: Object) -> str:
         return "" if self.name_of is None else self.name_of(obj)
@@ -150,6 +152,8 @@ class CustomStrategy(Strategy):
         self._prepare(context, obj, old)
         if _differs(obj, old, has_status):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+            if self.forget is not None and has_status:
+                self.forget(obj, old)
 
     def _prepare(self, context: Context, obj: Object, old: Object | None) -> None:
         """Let the part of the address prepare the object, unless the schema has errors.

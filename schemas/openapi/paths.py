@@ -101,6 +101,10 @@ def paths(definition: Definition, version: str) -> Object:
         sub = _RequestScope(definition, version, schema, gvk._asdict(), part.name)
         path = f"{collection}/{{name}}/{part.name}"
         _put(items, path, sub, part.verbs)
+        if part.deprecated:
+            for operation in items[path].values():
+                if isinstance(operation, dict):
+                    operation["deprecated"] = True
         if part.name == "proxy":
             _put(items, f"{path}/{{path}}", sub, part.verbs)
     return items

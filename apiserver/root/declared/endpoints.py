@@ -3,6 +3,8 @@
 `declared` gives these handlers to the resources. The kinds produce the responses.
 """
 
+from collections.abc import Collection
+
 from aiohttp import hdrs, web
 
 from inkube.apiserver.discovery import Endpoint as Handler
@@ -30,7 +32,10 @@ class SubresourceHandler:
             raise request.resource.wording.method_not_allowed(gvr, info.verb)
         question = await _question(exchange.http, info, request.served.api_version)
         reply = await self._subresource.answer(question, self._environment)
-        return _render(reply, exchange.form)
+        if self._subresource.deprecated:
+            address = f"{call.resource.plural}/{self._subresource.name}"
+            call.warn(f"{call.served.api_version} {address} is deprecated")
+        return _render(reply, exchange.form, call.warnings)
 
 
 def endpoint(declared: Endpoint, environment: Environment) -> Handler:
@@ -61,9 +66,11 @@ async def _question(request: web.BaseRequest, info: RequestInfo, api_version: st
     )
 
 
-def _render(reply: Reply, form: negotiation.Form) -> web.StreamResponse:
+def _render(
+    reply: Reply, form: negotiation.Form, warnings: Collection[str] = ()
+) -> web.StreamResponse:
     if not isinstance(reply.body, bytes):
-        return responses.render(reply.body, form, code=reply.code)
-    response = responses.data(reply.body, code=reply.code)
+        return responses.render(reply.body, form, code=reply.code, warnings=warnings)
+    response = responses.data(reply.body, code=reply.code, warnings=warnings)
     response.headers["Content-Type"] = reply.media
     return response

@@ -13,6 +13,7 @@ from inkube.apiserver.root import modulehosts, startmodules
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.declared.endpoints import SubresourceHandler, endpoint
 from inkube.apiserver.root.declared.records import StoredRecords, ViewConverter, transactor
+from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers.environment import Environment, Recheck
 from inkube.controllers.events import Recorder
 from inkube.controllers.kinds import KindModule
@@ -65,6 +66,7 @@ def _records(core: Core) -> StoredRecords:
 
 
 def _install(core: Core, module: KindModule[Any], environment: Environment) -> None:
+    module = module.served_with(StoredSecrets(core.base.store, core.base.keys), environment)
     definition = module.definition
     view = module.view
     source = None if view is None else core.resources.get(view.of.group, view.of.resource)

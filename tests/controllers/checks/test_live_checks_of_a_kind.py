@@ -163,6 +163,29 @@ async def test_fixing_the_spec_clears_the_errors_to_an_empty_list(cluster):
     assert status["conditions"][0]["reason"] == "Available"
 
 
+async def test_a_saved_fix_is_answered_without_its_error(cluster):
+    """A page that reads the status right after it saved shows no error that was just fixed."""
+    await cluster.client.create(lamp("blue"))
+    await cluster.settled()
+    answer = await cluster.client.patch(
+        "example.com/v1/lamps", "a", "ns", patch={"spec": {"color": "red"}}
+    )
+    assert answer["status"]["fieldErrors"] == []
+    assert answer["status"]["observedGeneration"] < answer["metadata"]["generation"]
+    await cluster.settled()
+    assert (await stored(cluster))["status"]["fieldErrors"] == []
+
+
+async def test_a_save_keeps_the_errors_of_other_fields(cluster):
+    await cluster.client.create(lamp("blue"))
+    await cluster.settled()
+    before = (await stored(cluster))["status"]["fieldErrors"]
+    answer = await cluster.client.patch(
+        "example.com/v1/lamps", "a", "ns", patch={"spec": {"size": 3}}
+    )
+    assert answer["status"]["fieldErrors"] == before != []
+
+
 async def test_a_change_outside_appears_at_the_next_recheck(cluster, shop, clock, until):
     await cluster.client.create(lamp("red"))
     await cluster.settled()
