@@ -15,6 +15,7 @@ from inkube.controllers.checks import (
     Problem,
     Report,
     Rule,
+    Unique,
     forget_changed,
     value_of,
 )
@@ -64,6 +65,9 @@ class KindModule(Generic[R]):
     """Functions of `@validator`: the static rules, which run on every write."""
     checks: Sequence[Check[R]] = ()
     """Functions of `@check`: the live checks, which call other systems."""
+    unique: Sequence[str] = ()
+    """Fields whose values only one object of a namespace can have, such as `spec.topic`. The older
+    object keeps a value; the others have a FieldValueDuplicate."""
     creation_guards: Sequence[Guard] = ()
     """Functions that can refuse a create, in a dry run and in a real write."""
     deletion_guards: Sequence[Guard] = ()
@@ -141,7 +145,7 @@ class KindModule(Generic[R]):
     def definition(self) -> Definition:
         """The definition, which the registry serves."""
         declared, own = self.model.definition, tuple(self._own_subresources())
-        if self.checks and self.reports_checks:
+        if self.check_set.checks and self.reports_checks:
             declared = models.telling_errors(declared)
         flags = {each.name for each in fields(declared)} & {each.name for each in fields(self)}
         return replace(
@@ -172,13 +176,18 @@ class KindModule(Generic[R]):
             name_of=self.compute_name,
             parts={part.name: part for part in self.parts},
             finalizers=frozenset() if self.finalizers is None else self.finalizers.names,
-            forget=forget_changed if self.checks else None,
+            forget=forget_changed if self.check_set.checks else None,
         )
 
     @cached_property
     def check_set(self) -> CheckSet[R]:
         """The live checks."""
-        return CheckSet(self.model, self.checks, self.secure)
+        rules = [each.check for each in self._unique]
+        return CheckSet(self.model, (*self.checks, *rules), self.secure)
+
+    @cached_property
+    def _unique(self) -> list[Unique[R]]:
+        return [Unique(self.model, field) for field in self.unique]
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
         """Bring an incoming object into its normal form, in place; `old` is None on create.
@@ -269,9 +278,10 @@ class KindModule(Generic[R]):
     def controllers(self, env: Environment) -> list[Controller]:
         """The controllers of this kind."""
         found: list[Controller] = []
-        if self.checks and self.reports_checks:
+        if self.check_set.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
-            found.append(reconciler.controller((*self.watches(env), *self._secret_watches(env))))
+            own = (*self._secret_watches(env), *(each.watch(env) for each in self._unique))
+            found.append(reconciler.controller((*self.watches(env), *own)))
         if self.reconciler is not None:
             found.append(self._own_controller(env))
         if self.secure is not None:

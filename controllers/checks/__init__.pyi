@@ -31,3 +31,4 @@ from inkube.controllers.checks.status import Finding as Finding
 from inkube.controllers.checks.status import conditions as conditions
 from inkube.controllers.checks.status import forget_changed as forget_changed
 from inkube.controllers.checks.status import reason_of as reason_of
+from inkube.controllers.checks.unique import Unique as Unique

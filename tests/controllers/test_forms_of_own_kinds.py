@@ -129,3 +129,65 @@ async def test_a_deprecated_subresource_is_marked_and_warns(running):
         )
         assert paths[f"{below}/old"]["get"]["deprecated"] is True
         assert "deprecated" not in paths[f"{below}/flags"]["get"]
+
+
+class LineSpec(Model):
+    number: str = ""
+
+
+class Line(Resource, group="example.com", version="v1"):
+    spec: LineSpec = LineSpec()
+
+
+def line(name, number):
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Line",
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"number": number},
+    }
+
+
+async def errors_of(server, name):
+    await server.settled()
+    obj = await server.client.get("example.com/v1/lines", name, "ns")
+    return [
+        (error["type"], error["field"], error["detail"]) for error in obj["status"]["fieldErrors"]
+    ]
+
+
+TAKEN = ("FieldValueDuplicate", "spec.number", "Line a already has this value")
+
+
+async def test_of_two_objects_with_a_unique_value_the_older_one_keeps_it(running, clock):
+    async with running(KindModule(Line, unique=["spec.number"])) as server:
+        await server.client.create(line("a", "1"))
+        clock.advance(1)
+        assert await refused(server, line("b", "1")) == [TAKEN[1:]]
+        await server.client.create(line("b", "1"))
+        await server.client.create(line("c", "2"))
+        await server.client.create(line("d", ""))
+        await server.client.create(line("e", ""))
+        assert await errors_of(server, "b") == [TAKEN]
+        for name in "acde":
+            assert await errors_of(server, name) == []
+
+
+@pytest.mark.parametrize("way", ["delete", "change"])
+async def test_the_other_object_learns_at_once_that_a_value_is_free(running, clock, way):
+    async with running(KindModule(Line, unique=["spec.number"])) as server:
+        await server.client.create(line("a", "1"))
+        clock.advance(1)
+        await server.client.create(line("b", "1"))
+        assert await errors_of(server, "b") == [TAKEN]
+        if way == "delete":
+            await server.client.delete("example.com/v1/lines", "a", "ns")
+        else:
+            patch = {"spec": {"number": "3"}}
+            await server.client.patch("example.com/v1/lines", "a", "ns", patch=patch)
+        assert await errors_of(server, "b") == []
+
+
+def test_a_unique_field_that_does_not_exist_is_refused():
+    with pytest.raises(TypeError, match=r"Line has no field 'spec\.nope'"):
+        _ = KindModule(Line, unique=["spec.nope"]).definition
