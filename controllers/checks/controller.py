@@ -258,8 +258,11 @@ class CheckReconciler(Generic[R]):
         return _identity(found) != _identity(obj)
 
     async def _record_event(self, obj: Object, verdict: Verdict) -> None:
-        before = (obj.get("status") or {}).get("fieldErrors") or []
-        if [error.item() for error in verdict.errors] == before:
+        before = obj.get("status") or {}
+        errors = [error.item() for error in verdict.errors]
+        # a write can have removed the last errors: the health then still tells of them
+        was_healthy = not before.get("observedGeneration") or before["health"].get("healthy", True)
+        if errors == (before.get("fieldErrors") or []) and was_healthy == verdict.is_healthy:
             return
         await self._env.pacer.wait()
         if verdict.is_healthy:

@@ -50,7 +50,7 @@ class Secrets:
 
         token = await secrets.read("token")
 
-    What a check reads is in no finding and in no line of the log, also if it is a part of a text.
+    The values that a check reads are removed from its findings and from the log.
     """
 
     def __init__(self, obj: Object, client: Client, reader: SecretReader | None) -> None:

@@ -17,8 +17,7 @@ MOST_LINES = 100
 async def server():
     with brokers.running() as url:
         kind = runpy.run_path(str(FOLDER / "topics.py"))["TOPICS"]
-        async with APIServer(kinds=[kind]) as made:
-            made.broker = url
+        async with APIServer(kinds=[kind], services={"url": url}) as made:
             yield made
 
 
@@ -27,7 +26,7 @@ def topic(server, name="a", topic="news", password=brokers.PASSWORD, broker=""):
         "apiVersion": "example.com/v1",
         "kind": "Topic",
         "metadata": {"name": name, "namespace": "default"},
-        "spec": {"broker": broker or server.broker, "topic": topic},
+        "spec": {"broker": broker or server.options.services["url"], "topic": topic},
         "secure": {"password": {"create": password}},
     }
 

@@ -9,6 +9,7 @@ PROVISIONING = "provisioning.grafana.app/v0alpha1"
 MAIN = {"path": "grafana/grafana", "branches": ["main", "dev"], "defaultBranch": "main"}
 
 ZERO_STATUS = {
+    "fieldErrors": [],
     "health": {"healthy": False},
     "sync": {"state": "", "message": []},
     "webhook": None,

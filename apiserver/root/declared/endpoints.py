@@ -33,9 +33,9 @@ class SubresourceHandler:
         question = await _question(exchange.http, info, request.served.api_version)
         reply = await self._subresource.answer(question, self._environment)
         if self._subresource.deprecated:
-            address = f"{call.resource.plural}/{self._subresource.name}"
-            call.warn(f"{call.served.api_version} {address} is deprecated")
-        return _render(reply, exchange.form, call.warnings)
+            address = f"{request.resource.plural}/{self._subresource.name}"
+            request.warn(f"{request.served.api_version} {address} is deprecated")
+        return _render(reply, exchange.form, request.warnings)
 
 
 def endpoint(declared: Endpoint, environment: Environment) -> Handler:

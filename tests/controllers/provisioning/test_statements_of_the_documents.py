@@ -160,6 +160,57 @@ async def f15(ask):
     assert stored["status"]["state"] == "Disconnected"
 
 
+async def f31(ask):
+    await ask.server.create(app())
+    obj = connection(installation="999999999")
+    del obj["secure"]
+    await ask.post(obj, path=ALL.replace("repositories", "connections"))
+
+
+async def f32(ask):
+    await ask.server.create(repository(block=GONE))
+    await ask.server.settled()
+    obj = await ask.server.get("repositories")
+    assert [error["field"] for error in obj["status"]["fieldErrors"]] == ["spec.github.branch"]
+    obj["spec"]["github"]["branch"] = "main"
+    saved = await ask("PUT", f"{ALL}/a", obj)
+    assert saved["status"]["fieldErrors"] == []
+    assert saved["status"]["observedGeneration"] < saved["metadata"]["generation"]
+
+
+async def f33(ask):
+    created = await ask.server.create(repository())
+    version = created["metadata"]["resourceVersion"]
+    await ask.server.delete("repositories", "a")
+    await ask.server.settled()
+    await ask("GET", f"{ALL}/a")
+    watch = ask.server.client.watch(f"{PROVISIONING}/repositories", resource_version=version)
+    async for event in watch:
+        if event.type == "DELETED":
+            ask.text += event.type
+            break
+    await watch.aclose()
+
+
+async def f34(ask):
+    await ask.server.create(repository())
+    await ask.post(repository(), "?dryRun=All")
+    await ask.post(repository(block=GONE), "?dryRun=All")
+
+
+async def f35(ask):
+    await ask.server.create(app())
+    await ask.server.edit("githosts", "github.com", outage={"code": 401})
+    await ask.reported(connection(), path=ALL.replace("repositories", "connections"))
+
+
+async def f36(ask):
+    await ask.server.edit("githosts", "github.com", outage={"delayMilliseconds": 11_000})
+    await ask.post(repository())
+    await ask.server.recheck(11)
+    ask.text += json.dumps(await ask.server.errors("repositories"))
+
+
 async def f16(ask):
     obj = repository(block=GONE)
     del obj["spec"]["title"]

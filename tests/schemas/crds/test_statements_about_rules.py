@@ -1,0 +1,211 @@
+"""Every row about ValidationRule in docs/documents.md matches the behavior of the server.
+
+Each case is a schema of the spec with rules, and the specs that are sent: the first one is created,
+the others change it. A definition that is refused is the response.
+"""
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+import statements
+
+from inkube import APIServer
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+ALL = "/apis/rules.example/v1/namespaces/default/ships"
+TEXT = {"type": "string", "maxLength": 20}
+NUMBER = {"type": "integer"}
+SET = {"type": "array", "maxItems": 9, "x-kubernetes-list-type": "set", "items": TEXT}
+LIST = {"type": "array", "maxItems": 9, "items": NUMBER}
+MAP = {"type": "object", "maxProperties": 9, "additionalProperties": NUMBER}
+KEYED = {
+    "type": "array",
+    "maxItems": 9,
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["name"],
+    "items": {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": TEXT, "n": NUMBER},
+    },
+}
+
+
+def ruled(rule: str, schema: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """The schema with one rule."""
+    return {**schema, "x-kubernetes-validations": [{"rule": rule, **more}]}
+
+
+def spec(rule: str = "", *, more: dict[str, Any] | None = None, **properties: Any) -> Any:
+    """The schema of a spec with properties, and a rule for the whole."""
+    schema = {"type": "object", "properties": properties}
+    return ruled(rule, schema, **(more or {})) if rule else schema
+
+
+SMALL = "self.n < 5"
+CASES: dict[str, tuple[Any, list[Any]]] = {
+    "J1": (spec(n=ruled("self < 5", NUMBER)), [{"n": 7}]),
+    "J2": (spec("has(self.n) && self.n < 5", n=NUMBER), [{}]),
+    "J3": (
+        spec("!has(self.n)", n={**NUMBER, "nullable": True}),
+        [{"n": None}],
+    ),
+    "J4": (spec(m=ruled("'a' in self && self['a'] < 5", MAP)), [{"m": {"b": 1}}]),
+    "J5": (spec(m=ruled("self.all(k, self[k] < 5)", MAP)), [{"m": {"b": 7}}]),
+    "J6": (spec(l=ruled("self[0] < 5 && self.exists(x, x == 2)", LIST)), [{"l": [1, 3]}]),
+    "J7": (spec(t=ruled("self.startsWith('kube')", TEXT)), [{"t": "cube"}]),
+    "J8": (
+        spec(e={
+            "type": "object", "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+            "x-kubernetes-validations": [{"rule": "self.metadata.name.startsWith('a')"}],
+        }),
+        [{"e": {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "b"}}}],
+    ),
+    "J9": (
+        spec(e={
+            "type": "object", "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+            "x-kubernetes-validations": [{"rule": "self.metadata.labels['a'] == 'b'"}],
+        }),
+        [],
+    ),
+    "J10": (
+        spec("self.u.a == 1", u={"type": "object", "x-kubernetes-preserve-unknown-fields": True}),
+        [],
+    ),
+    "J11": (
+        spec("self.redact__d == 1 && self.x__dash__prop == 1 && self.__namespace__ == 1",
+             **{"redact__d": NUMBER, "x-prop": NUMBER, "namespace": NUMBER}),
+        [],
+    ),
+    "J12": (
+        spec("self.redact__underscores__d == 1 && self.x__dash__prop == 1 && "
+             "self.a__dot__b == 1 && self.a__slash__b == 1 && self.__namespace__ == 1",
+             **{"redact__d": NUMBER, "x-prop": NUMBER, "a.b": NUMBER, "a/b": NUMBER,
+                "namespace": NUMBER}),
+        [{"redact__d": 1, "x-prop": 1, "a.b": 1, "a/b": 1, "namespace": 1}],
+    ),
+    "J13": (spec(s=ruled("self == ['a', 'b']", SET)), [{"s": ["b", "a"]}]),
+    "J14": (spec(s=ruled("self + ['c'] == ['a', 'b', 'c']", SET)), [{"s": ["a", "b", "c"]}]),
+    "J15": (spec(k=ruled("size(self + self) == size(self)", KEYED)), [{"k": [{"name": "a"}]}]),
+    "J16": (spec(k=ruled("self == oldSelf", KEYED)),
+            [{"k": [{"name": "a"}, {"name": "b"}]}, {"k": [{"name": "b"}, {"name": "a"}]}]),
+    "J17": (spec(n=ruled("self >= oldSelf", NUMBER, message="never less")),
+            [{"n": 5}, {"n": 4}]),
+    "J18": (spec(n=ruled("self >= oldSelf", NUMBER)), [{}, {"n": 4}]),
+    "J19": (
+        spec(l={"type": "array", "maxItems": 9, "items": ruled("self >= oldSelf", NUMBER)}),
+        [],
+    ),
+    "J20": (spec(n=ruled("self >= oldSelf.orValue(3)", NUMBER, optionalOldSelf=True)), [{"n": 2}]),
+    "J21": (spec(n=ruled("self <\n5", NUMBER)), []),
+    "J22": (spec(n=ruled("self < 5", NUMBER, message="a\nb")), []),
+    "J23": (spec(n=ruled("self < 5", NUMBER)), [{"n": 7}]),
+    "J24": (spec(SMALL, n=NUMBER, more={"messageExpression": "self.n"}), []),
+    "J25": (
+        spec("self.n < self.max", n=NUMBER, max=NUMBER,
+             more={"message": "too large",
+                   "messageExpression": '"n must be less than max ("+string(self.max)+")"'}),
+        [{"n": 7, "max": 5}],
+    ),
+    "J26": (spec(SMALL, n=NUMBER, more={"message": "plain", "messageExpression": "' '"}),
+            [{"n": 7}]),
+    "J27": (spec(SMALL, n=NUMBER, more={"message": "plain", "messageExpression": "'a\\nb'"}),
+            [{"n": 7}]),
+    "J28": (spec(SMALL, n=NUMBER, more={
+        "message": "plain", "messageExpression": "'was %d'.format([oldSelf.n])"}), [{"n": 7}]),
+    "J29": (spec(SMALL, n=NUMBER, more={"reason": "FieldValueDuplicate"}), [{"n": 7}]),
+    "J30": (spec(SMALL, n=NUMBER, more={"reason": "FieldValueOdd"}), []),
+    "J31": (spec("!('foo' in self.testMap)", testMap=MAP, more={"fieldPath": ".testMap.foo"}),
+            [{"testMap": {"foo": 1}}]),
+    "J32": (spec("size(self.testList) < 2", testList=LIST, more={"fieldPath": ".testList"}),
+            [{"testList": [1, 2]}]),
+    "J33": (spec("size(self.testList) < 2", testList=LIST, more={"fieldPath": ".testList[0]"}), []),
+    "J34": (
+        spec("size(self.testList) < 2", testList=LIST, more={"fieldPath": ".testList['foo.34$']"}),
+        [],
+    ),
+    "J35": (
+        spec("!('foo.34$' in self.testMap)", testMap=MAP,
+             more={"fieldPath": ".testMap['foo.34$']"}),
+        [{"testMap": {"foo.34$": 1}}],
+    ),
+    "J36": (spec(SMALL, n=NUMBER, more={"fieldPath": ".nope"}), []),
+    "J37": (spec("self.l.all(x, self.l.all(y, x != y || x == y))",
+                 l={"type": "array", "items": {"type": "string"}}), []),
+    "J38": (spec("self.n / self.n == 1", n=NUMBER), [{"n": 0}]),
+    "J39": (spec(SMALL, n=NUMBER), [{"n": "x"}]),
+    "J40": (
+        spec("self.n < self.max", n=NUMBER, max=NUMBER, more={
+            "messageExpression": "'n must be less than max (%d)'.format([self.max])"}),
+        [{"n": 7, "max": 5}],
+    ),
+}  # fmt: skip
+
+
+def definition(schema: Any) -> dict[str, Any]:
+    """A CRD of ships with the schema of their spec."""
+    root = {"type": "object", "properties": {"spec": schema}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "ships.rules.example"},
+        "spec": {
+            "group": "rules.example",
+            "names": {"plural": "ships", "kind": "Ship"},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+async def responses(server: APIServer, schema: Any, specs: list[Any]) -> tuple[list[int], str]:
+    """The codes and the text of the responses."""
+    codes, text = [], ""
+    ship = {"apiVersion": "rules.example/v1", "kind": "Ship", "metadata": {"name": "a"}}
+    async with aiohttp.ClientSession(server.url) as http:
+        async with http.post(CRDS, json=definition(schema)) as answer:
+            if answer.status != 201 or not specs:
+                return [answer.status], await answer.text()
+        await server.settled()
+        for number, sent in enumerate(specs):
+            body = json.dumps({**ship, "spec": sent})
+            headers = {
+                "Content-Type": "application/merge-patch+json" if number else "application/json"
+            }
+            call = (
+                http.patch(f"{ALL}/a", data=body, headers=headers)
+                if number
+                else http.post(ALL, data=body, headers=headers)
+            )
+            async with call as answer:
+                codes.append(answer.status)
+                text += await answer.text()
+    return codes, text
+
+
+ROWS = statements.rows("Custom resources: ValidationRule", "J", (";",))
+
+
+def test_every_statement_has_a_row_and_every_row_is_tested():
+    assert sorted(ROWS) == sorted(CASES)
+
+
+@pytest.fixture
+async def server():
+    async with APIServer(controllers=False) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", CASES)
+async def test_the_server_does_what_the_row_says(server, name):
+    codes, texts = ROWS[name]
+    found, text = await responses(server, *CASES[name])
+    text = text.replace('\\"', '"').replace("\\\\", "\\")
+    assert list(dict.fromkeys(found)) == codes, text
+    for each in texts:
+        assert each in text, text
