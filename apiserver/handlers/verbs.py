@@ -38,6 +38,7 @@ from inkube.apiserver.registry import (
     intake,
     listing,
     patches,
+    versions,
 )
 from inkube.schemas import status
 from inkube.storage import Entry
@@ -116,7 +117,7 @@ class Handlers:
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.request, version)
             return await self._object_response(exchange.request, entry, exchange.form)
-        await listing.settle(self._registry.store, version, listing.known_version)
+        await versions.settle(self._registry.store, version, versions.known_version)
         if exchange.injection is not None and exchange.injection.stale_changes:
             entry = await listing.past(
                 self._registry, exchange.request, exchange.injection.stale_changes

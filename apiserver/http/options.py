@@ -11,7 +11,7 @@ from typing import Any
 
 from multidict import MultiDict, MultiMapping
 
-from inkube.apiserver.registry import NO_OPTIONS as PLAIN_LIST
+from inkube.apiserver.registry import NO_SELECTION as PLAIN_LIST
 from inkube.apiserver.registry import DeleteOptions, ListOptions, WriteOptions
 from inkube.schemas import fielderrors, selectors, status
 from inkube.schemas.fielderrors import FieldError

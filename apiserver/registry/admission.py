@@ -9,7 +9,7 @@ apiserver/pkg/admission.
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.storecache import StoreCache
 from inkube.apiserver.registry.write import Effect, Operation, Write
 from inkube.schemas import status

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.registry import conversions, deletion
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.transactions import to_the_end
 from inkube.apiserver.registry.write import Outcome, Write
 from inkube.schemas import status

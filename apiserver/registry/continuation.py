@@ -20,6 +20,16 @@ _FOREIGN = re.compile(r"[^A-Za-z0-9_\-\r\n]")
 _GO_KINDS = {str: "string", bool: "bool", list: "array", dict: "object"}
 
 
+TOO_OLD_TOKEN = (
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter, or use the continue token in this response "
+    "to retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+TOO_OLD = "The resourceVersion for the provided list is too old."
+
+
 def encode(start: str, revision: int) -> str:
     """Return a token that continues after the key `start`. Revision -1 means an inconsistent
     continuation."""
@@ -46,6 +56,16 @@ def decode(token: str) -> tuple[str, int]:
     if posixpath.normpath(key) != key or key.startswith("//"):
         raise _invalid_token(start)
     return key[1:].removesuffix("\0"), revision
+
+
+def expired(token: str, after: str) -> status.StatusError:
+    """Return the error 410 for a list whose revision was compacted. For a list that continues, it
+    contains a token for an inconsistent continuation after the key `after`."""
+    if not token:
+        return status.expired(TOO_OLD)
+    error = status.expired(TOO_OLD_TOKEN)
+    error.metadata = {"continue": encode(after, -1)}
+    return error
 
 
 def _document(token: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import orjson
 
-from inkube.apiserver.registry.resources import Converter, Resource
+from inkube.apiserver.registry.resource import Converter, Resource
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.served import Served

@@ -6,7 +6,8 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from inkube.apiserver.registry.resources import Converter, Resource, Resources
+from inkube.apiserver.registry.resource import Converter, Resource
+from inkube.apiserver.registry.resources import Resources
 from inkube.schemas import crds, releases
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from inkube.apiserver.registry.requests import DeleteOptions, Request
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.systemfields import SystemFields
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import meta as metadata

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import sealing, status

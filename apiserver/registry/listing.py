@@ -1,15 +1,13 @@
 """Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.registry import continuation
+from inkube.apiserver.registry import continuation, versions
 from inkube.apiserver.registry.registry import Registry
-from inkube.apiserver.registry.requests import Request
+from inkube.apiserver.registry.requests import ListOptions, Request
 from inkube.schemas import selectors, status
-from inkube.schemas.golang import quote, strconv
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
 from inkube.storage import Page as StoredPage
@@ -21,35 +19,6 @@ Matcher = Callable[[Object], bool]
 # this number of its bytes, because its JSON is decoded: a slice is at most 10 ms of work.
 SLICE = 2_000
 BYTES = 2_048
-# Seconds that a read waits for its resourceVersion (blockTimeout of apiserver/pkg/storage/cacher).
-BLOCK_SECONDS = 3.0
-
-TOO_OLD_TOKEN = (
-    "The provided continue parameter is too old to display a consistent list result. You can "
-    "start a new list without the continue parameter, or use the continue token in this response "
-    "to retrieve the remainder of the results. Continuing with the provided token results in an "
-    "inconsistent list - objects that were created, modified, or deleted between the time the "
-    "first chunk was returned and now may show up in the list."
-)
-TOO_OLD = "The resourceVersion for the provided list is too old."
-
-
-class ListOptions(NamedTuple):
-    """metav1.ListOptions, parsed and checked."""
-
-    labels: str = ""
-    fields: str = ""
-    limit: int = 0
-    token: str = ""
-    resource_version: str = ""
-    match: str = ""
-    watch: bool = False
-    bookmarks: bool = False
-    timeout: int | None = None
-    initial_events: bool | None = None
-
-
-NO_OPTIONS = ListOptions()
 
 
 class Page(NamedTuple):
@@ -97,7 +66,7 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
     matches = matcher(request, options)
     if options.token or options.limit > 0 or options.match == "Exact":
         return await _page(registry, request, options, matches)
-    await settle(store, options.resource_version, _version)
+    await versions.settle(store, options.resource_version, versions.of_list)
     name = single_name(request, options)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
@@ -192,9 +161,9 @@ async def _read(store: Store, prefix: str, options: ListOptions, start: PageStar
     try:
         return await store.page(prefix, limit=start.size, after=after, revision=start.revision)
     except storage_errors.Compacted as error:
-        raise _expired(options, start.after) from error
+        raise continuation.expired(options.token, start.after) from error
     except storage_errors.FutureRevision as error:
-        raise too_large(start.revision, store.revision) from error
+        raise versions.too_large(start.revision, store.revision) from error
 
 
 async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
@@ -208,20 +177,12 @@ async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
         if revision < 0:
             await store.current()
         else:
-            await wait_for(store, revision)
+            await versions.wait_for(store, revision)
         return after, store.revision if revision < 0 else revision
-    await settle(store, options.resource_version, _version)
+    await versions.settle(store, options.resource_version, versions.of_list)
     if options.resource_version in ("", "0") or options.match == "NotOlderThan":
         return "", store.revision
-    return "", _version(options.resource_version)
-
-
-def _expired(options: ListOptions, after: str) -> status.StatusError:
-    if not options.token:
-        return status.expired(TOO_OLD)
-    error = status.expired(TOO_OLD_TOKEN)
-    error.metadata = {"continue": continuation.encode(after, -1)}
-    return error
+    return "", versions.of_list(options.resource_version)
 
 
 def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
@@ -257,79 +218,16 @@ def selected(
     return [entry for entry in entries if matches(request.view(entry))]
 
 
-def _version(text: str) -> int:
-    try:
-        return strconv.parse_uint(text)
-    except ValueError as error:
-        raise status.bad_request(
-            f"invalid resource version: resourceVersion: Invalid value: {quote(text)}: {error}"
-        ) from error
-
-
-def check_known(revision: int, newest: int) -> None:
-    """Raise StatusError 504 for a version that does not exist yet."""
-    if revision > newest:
-        raise too_large(revision, newest)
-
-
 async def exactly(registry: Registry, request: Request, version: str) -> Entry:
     """Return one object as it was at a version. Raises StatusError 400, 404, 410, 504.
 
     The reference offers this only for lists. The result equals that of its list of one name.
     """
-    await settle(registry.store, version, _version)
+    await versions.settle(registry.store, version, versions.of_list)
     options = ListOptions(resource_version=version, match="Exact")
-    page = await _read(registry.store, request.key, options, PageStart("", _version(version), 1))
+    page = await _read(
+        registry.store, request.key, options, PageStart("", versions.of_list(version), 1)
+    )
     if not page.entries:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     return page.entries[0]
-
-
-async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
-    """Wait until the store contains the version that a read needs.
-
-    "" is the newest version, "0" any version, and a number at
-    least that version. Raises StatusError 504, the errors of `parse`, and LogError.
-    """
-    if version == "":
-        await store.current()
-    elif version != "0":
-        await wait_for(store, parse(version))
-
-
-async def wait_for(store: Store, revision: int) -> None:
-    """Wait for a version that another process can have written already, as
-    cacher.waitUntilFreshAndBlock does. Raises StatusError 504 after BLOCK_SECONDS."""
-    if revision <= store.revision:
-        return
-    await store.current()
-    if store.shared and revision > store.revision:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(BLOCK_SECONDS):
-                await store.reached(revision)
-    check_known(revision, store.revision)
-
-
-def known_version(text: str) -> int:
-    """Parse a resourceVersion outside lists. Raises StatusError 500 as upstream (lists: 400)."""
-    try:
-        return strconv.parse_uint(text)
-    except ValueError as error:
-        raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error
-
-
-def too_large(requested: int, current: int) -> status.StatusError:
-    """Return the error 504 for a resource version that does not exist yet."""
-    error = status.StatusError(
-        504,
-        status.Reason.TIMEOUT,
-        f"Timeout: Too large resource version: {requested}, current: {current}",
-        details={
-            "causes": [
-                {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-            ],
-            "retryAfterSeconds": 1,
-        },
-    )
-    error.headers["Retry-After"] = "1"
-    return error

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from inkube.apiserver.registry.preparation import NOT_AT_FIRST
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import empties
 from inkube.schemas.objects import Empty, Object

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import User
@@ -47,6 +47,24 @@ class DeleteOptions(NamedTuple):
     propagation: str | None = None
     uid: str | None = None
     resource_version: str | None = None
+
+
+class ListOptions(NamedTuple):
+    """metav1.ListOptions, parsed and checked."""
+
+    labels: str = ""
+    fields: str = ""
+    limit: int = 0
+    token: str = ""
+    resource_version: str = ""
+    match: str = ""
+    watch: bool = False
+    bookmarks: bool = False
+    timeout: int | None = None
+    initial_events: bool | None = None
+
+
+NO_SELECTION = ListOptions()
 
 
 class Notes:

@@ -4,7 +4,7 @@ Follows apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
 from inkube.apiserver.registry.requests import Request
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import status
 from inkube.schemas.definitions import Scale
 from inkube.schemas.meta import GVK

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from inkube.apiserver.registry.requests import Request
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import selectors
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served

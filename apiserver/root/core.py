@@ -16,7 +16,7 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
 from inkube.apiserver.root import bootstrap, plugins
-from inkube.apiserver.root.client import FaultInjectingClient, InProcessClient
+from inkube.apiserver.root.client import FaultInjection, InProcessClient
 from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.sources import Foundation
 from inkube.controllers.manager import Manager
@@ -102,7 +102,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         client=client,
         faults=faults,
         manager=Manager(
-            FaultInjectingClient(client, faults, clock),
+            InProcessClient(registry, resources, faults=FaultInjection(faults, clock)),
             clock,
             is_leader=not base.is_shared,
             outages=(storage_errors.LogError,),

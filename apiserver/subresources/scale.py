@@ -10,9 +10,9 @@ from inkube.apiserver.registry import (
     Registry,
     SystemFields,
     intake,
-    listing,
     scales,
     scaling,
+    versions,
 )
 from inkube.schemas import status
 from inkube.schemas.objects import Object
@@ -33,7 +33,7 @@ class ScaleHandler:
             raise request.resource.wording.no_subresource(request.served.gvr, request.name)
         if request.verb == "get":
             version = exchange.query.get("resourceVersion", "")
-            await listing.settle(self._registry.store, version, listing.known_version)
+            await versions.settle(self._registry.store, version, versions.known_version)
             entry = self._registry.get(request)
             return await self._scale_response(exchange, entry)
         if request.verb == "update":

@@ -6,7 +6,7 @@ apiserver/pkg/storage/cacher.
 
 from collections.abc import Hashable, Sequence
 
-from inkube.apiserver.registry import ListOptions, Registry, Request, listing
+from inkube.apiserver.registry import ListOptions, Registry, Request, listing, versions
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Change, Entry, Subscription
@@ -40,12 +40,12 @@ class Watcher:
         fresh = version in ("", "0")
         found: Sequence[Entry] = ()
         if fresh or options.initial_events:
-            await listing.settle(store, version, listing.known_version)
+            await versions.settle(store, version, versions.known_version)
         if options.initial_events or (fresh and options.initial_events is None):
             found = store.list(self._prefix)
             self.start = store.revision
         else:
-            self.start = store.revision if fresh else listing.known_version(version)
+            self.start = store.revision if fresh else versions.known_version(version)
         try:
             subscription = store.subscribe(self._prefix, self.start)
         except storage_errors.Compacted as error:

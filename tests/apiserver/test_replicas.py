@@ -13,7 +13,7 @@ import boats
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.registry import listing
+from inkube.apiserver.registry import versions
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -136,7 +136,7 @@ async def test_a_definition_of_one_is_served_by_the_other(pair: list[Web]):
 async def test_a_version_nobody_made_is_waited_for_and_then_refused(
     pair: list[Web], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(listing, "BLOCK_SECONDS", 0.05)
+    monkeypatch.setattr(versions, "BLOCK_SECONDS", 0.05)
     here, there = pair
     newest = here.server.store.revision
     code, body = await there("GET", f"{MAPS}?resourceVersion={newest + 1000}")

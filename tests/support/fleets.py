@@ -176,6 +176,7 @@ class Server:
         with (self._folder / "serve.log").open("ab") as log:
             self.process = await asyncio.create_subprocess_exec(
                 PROGRAM, "serve", "-q", "--port", str(self._port), "--lease-duration", str(LEASE),
+                "--engine", os.environ.get("INKUBE_ENGINE", "fast"),
                 "--kubeconfig", str(self._folder / "kubeconfig"), *workers, *self._arguments,
                 stdout=-1, stderr=log,
             )  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from inkube.apiserver.registry.admission import Chain
 from inkube.apiserver.registry.requests import Request
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.storage import BaseStore, Entry
 
 MAX_REPEATS: Final = 4096

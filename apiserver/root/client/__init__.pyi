@@ -1,3 +1,3 @@
-from inkube.apiserver.root.client.faultinjection import FaultInjectingClient as FaultInjectingClient
+from inkube.apiserver.root.client.faultinjection import FaultInjection as FaultInjection
 from inkube.apiserver.root.client.inprocess import CONTROLLER as CONTROLLER
 from inkube.apiserver.root.client.inprocess import InProcessClient as InProcessClient

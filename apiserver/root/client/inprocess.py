@@ -1,12 +1,14 @@
 """The in-process client: the `Client` of controllers, with the same registry as HTTP."""
 
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import orjson
 
 from inkube.apiserver import registry, root
+from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import data_of
 from inkube.apiserver.http import bodies, read_delete_options
 from inkube.apiserver.registry import (
@@ -25,6 +27,7 @@ from inkube.apiserver.registry import (
     listing,
     patches,
 )
+from inkube.apiserver.root.client.faultinjection import FaultInjection, cut_off
 from inkube.apiserver.watching import SLOW, Watcher, bookmark, too_old
 from inkube.controllers.client import (
     Event,
@@ -51,7 +54,8 @@ class InProcessClient:
     """The client of controllers and of embedding programs (`controllers.client.Client`).
 
     `manager` is the field manager of its writes. `default_namespace` is the namespace of every
-    call without one, lists and watches included."""
+    call without one, lists and watches included. `faults` fails requests of the server's
+    controllers on purpose."""
 
     def __init__(
         self,
@@ -60,11 +64,13 @@ class InProcessClient:
         *,
         manager: str = "inkube",
         default_namespace: str = "",
+        faults: FaultInjection | None = None,
     ) -> None:
         self._registry = registry
         self._resources = resources
         self._manager = manager
         self._default_namespace = default_namespace
+        self._faults = faults
 
     def in_namespace(self, default_namespace: str) -> "InProcessClient":
         """Return the same client with another `default_namespace`."""
@@ -73,6 +79,7 @@ class InProcessClient:
             self._resources,
             manager=self._manager,
             default_namespace=default_namespace,
+            faults=self._faults,
         )
 
     def is_namespaced(self, group: str, kind: str) -> bool:
@@ -98,11 +105,9 @@ class InProcessClient:
         self, resource: Kind, name: str, namespace: str = "", *, subresource: str = ""
     ) -> Object:
         request = self._request("get", resource, self._namespace(namespace), name, subresource)
-        with _errors_of(request):
+        async with self._served(request):
             await self._registry.store.current()
-            entry = self._registry.get(request)
-            [converted] = await self._registry.shown(request, [entry])
-            return self._in_requested_form(request, request.copy(converted))
+            return await self._shown(request, self._registry.get(request))
 
     async def list(
         self,
@@ -115,9 +120,9 @@ class InProcessClient:
         selection = selection_of(namespace, labels, fields)
         request = self._request("list", resource, selection.namespace or self._default_namespace)
         options = ListOptions(labels=selection.labels, fields=selection.fields)
-        with _errors_of(request):
+        async with self._served(request):
             page = await listing.find(self._registry, request, options)
-        items = [self._copy(request, entry) for entry in page.entries]
+            items = [self._copy(request, entry) for entry in page.entries]
         return ObjectList(items, str(page.revision))
 
     def watch(
@@ -139,7 +144,18 @@ class InProcessClient:
             bookmarks=True,
         )
         with _errors_of(request):
-            return self._events(Watcher(self._registry, request, options))
+            return self._watched(Watcher(self._registry, request, options))
+
+    async def _watched(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
+        """Yield events, as long as the faults permit."""
+        events, injection = self._events(watcher), self._injection(watcher.request)
+        if injection is not None and self._faults is not None:
+            await self._faults.begin(injection._replace(carried_out=False))
+            if injection.watch_fault is not None:
+                events = cut_off(events, injection.watch_fault)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                yield event
 
     async def _events(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Yield events as they are published, each with a copy of the object."""
@@ -174,7 +190,7 @@ class InProcessClient:
         self, obj: "Object | root.models.Resource", *, dry_run: bool = False
     ) -> Object:
         request, sent = self._request_of("create", _as_dict(obj), dry_run=dry_run)
-        with _errors_of(request):
+        async with self._served(request):
             body = intake.accept(request, sent)
             return await self._write(request, changes.Create(request, body))
 
@@ -192,7 +208,7 @@ class InProcessClient:
         request, sent = self._request_of(
             "update", original, subresource=subresource, dry_run=dry_run
         )
-        with _errors_of(request):
+        async with self._served(request):
             body = intake.accept(request, sent)
             change = changes.PutStatus if is_status else changes.Put
             return await self._write(request, change(request, body))
@@ -214,7 +230,7 @@ class InProcessClient:
         request = request._replace(options=options, manager=field_manager or self._manager)
         size = len(orjson.dumps(patch))
         _check_size(request, size)
-        with _errors_of(request):
+        async with self._served(request):
             document = Patch(bodies.applied(patch) if type == "apply" else patch, [], size=size)
             if subresource == "scale":
                 return await self._write(request, registry.scaling.of(type, document))
@@ -227,7 +243,7 @@ class InProcessClient:
         delete_options = DeleteOptions()
         if options:
             delete_options, _ = read_delete_options({}, options)  # type: ignore[arg-type] # body wins
-        with _errors_of(request):
+        async with self._served(request):
             return await self._write(request, changes.Delete(delete_options))
 
     def _namespace(self, namespace: str) -> str:
@@ -275,12 +291,13 @@ class InProcessClient:
             manager=self._manager,
         )
 
-    def _in_requested_form(self, request: Request, obj: Object) -> Object:
-        return (
-            registry.scales.to_scale(request, obj, with_ownership=True)
-            if request.subresource == "scale"
-            else obj
-        )
+    async def _shown(self, request: Request, entry: Entry) -> Object:
+        """Return a copy of a stored object in the form of the request."""
+        [converted] = await self._registry.shown(request, [entry])
+        obj = self._copy(request, converted)
+        if request.subresource == "scale":
+            return registry.scales.to_scale(request, obj, with_ownership=True)
+        return obj
 
     def _copy(self, request: Request, entry: Entry) -> Object:
         return orjson.loads(data_of(request, entry))  # type: ignore[no-any-return]
@@ -293,8 +310,24 @@ class InProcessClient:
 
     async def _write(self, request: Request, change: registry.Change) -> Object:
         outcome = await self._registry.write(request, change)
-        [converted] = await self._registry.shown(request, [outcome.entry])
-        return self._in_requested_form(request, self._copy(request, converted))
+        return await self._shown(request, outcome.entry)
+
+    def _injection(self, request: Request) -> Injection | None:
+        return None if self._faults is None else self._faults.of(request)
+
+    @asynccontextmanager
+    async def _served(self, request: Request) -> AsyncIterator[None]:
+        """Apply the faults of a request around its work, and raise the errors that clients receive
+        over HTTP. Raises StatusError."""
+        injection = self._injection(request)
+        if injection is None or self._faults is None:
+            with _errors_of(request):
+                yield
+            return
+        await self._faults.begin(injection)
+        with _errors_of(request):
+            yield
+        await self._faults.end(injection)
 
 
 @contextmanager

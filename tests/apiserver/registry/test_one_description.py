@@ -13,7 +13,7 @@ from patience import within
 from inkube import APIServer
 from inkube.apiserver.discovery import groups
 from inkube.apiserver.registry import preparation
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.controllers.endpoints import Reply, Subresource
 from inkube.controllers.kinds import KindModule
 from inkube.schemas import crds, definitions, releases

@@ -7,7 +7,7 @@ import pytest
 
 from inkube import APIServer
 from inkube.apiserver.registry.renewals import MAX_OBJECTS, Renewals
-from inkube.apiserver.registry.resources import Resource
+from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import crds, fielderrors
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.definitions import Origin

@@ -5,13 +5,21 @@ import inspect
 import pytest
 
 from inkube import APIServer, StatusError
-from inkube.apiserver.root.client import FaultInjectingClient, InProcessClient
+from inkube.apiserver.root.client import FaultInjection, InProcessClient
 from inkube.client import AsyncClient, BlockingClient, Client
 from inkube.kinds import KindModule, Model, Resource
 from inkube.testing import LoopThread, Plan, running
 
 MAPS = "v1/configmaps"
 METHODS = ("get", "list", "watch", "revision", "create", "update", "patch", "delete")
+
+
+FAULT = {
+    "apiVersion": "world.inkube.dev/v1",
+    "kind": "Fault",
+    "metadata": {"name": "of-others"},
+    "spec": {"match": {"resources": ["pods"]}, "answer": {"code": 500}},
+}
 
 
 class BoatSpec(Model):
@@ -34,9 +42,7 @@ def parameters(client, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "client", [InProcessClient, FaultInjectingClient, BlockingClient, AsyncClient]
-)
+@pytest.mark.parametrize("client", [InProcessClient, BlockingClient, AsyncClient])
 def test_every_client_has_the_methods_of_the_protocol(client, method):
     assert parameters(client, method) == parameters(Client, method)
 
@@ -87,6 +93,21 @@ async def test_kinds_of_python_and_their_objects_are_taken():
         [found] = await server.client.list(Boat)
         assert found["spec"] == {"sails": 2}
         assert found["metadata"]["namespace"] == "default"
+
+
+@pytest.mark.parametrize("injects", [False, True])
+async def test_a_model_is_created_and_updated_with_faults_and_without(injects):
+    async with APIServer(kinds=[KindModule(Boat)]) as server:
+        if injects:
+            await server.client.create(FAULT)
+        core = server.parts.core
+        client = InProcessClient(
+            core.registry, core.resources, faults=FaultInjection(core.faults, server.clock)
+        )
+        made = await client.create(Boat.model_validate({"metadata": {"name": "argo"}}))
+        made["spec"]["sails"] = 3
+        changed = await client.update(Boat.model_validate(made))
+    assert changed["spec"] == {"sails": 3}
 
 
 def test_a_blocking_client_watches():
