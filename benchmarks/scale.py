@@ -234,7 +234,7 @@ async def _fill(path: Path, size: int) -> int:
 
 async def _write(log: Log, pattern: bytes, size: int) -> int:
     """Append `size` objects with the same pattern. Returns the bytes of their keys and JSON."""
-    revision = await log.newest()  # a server that stops writes one more time
+    revision = (await log.newest()).revision  # a server that stops writes one more time
     stored = 0
     for start in range(0, size, FILLED):
         records = []

@@ -1,4 +1,4 @@
-"""The files of a data file: their permissions, and whether they still exist.
+"""The files of a data file: their permissions, and whether they are still those that were opened.
 
 A data file contains Secrets, so only its owner can read it and the files that SQLite adds (`-wal`,
 `-shm`). SQLite gives those two the permissions of the file itself.
@@ -7,11 +7,17 @@ A data file contains Secrets, so only its owner can read it and the files that S
 import contextlib
 import errno
 import os
+import struct
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 from inkube.storage import wholefiles
 from inkube.storage.errors import Unavailable
+
+# Bytes of the two headers of a `-shm`, and of the header of a frame in a `-wal`
+# (sqlite.org/walformat.html).
+INDEX_HEADER, FRAME_HEADER = 96, 24
 
 _creating = threading.Lock()
 
@@ -33,6 +39,14 @@ def create(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
+def lacks_index(path: Path) -> bool:
+    """Return whether a file with content has no `-shm`, as usual if no process uses it."""
+    try:
+        return path.stat().st_size > 0 and not path.with_name(f"{path.name}-shm").exists()
+    except OSError:
+        return False
+
+
 def make_private(path: Path) -> None:
     """Remove the permissions of other users on a data file, and log that."""
     for each in (path, *wholefiles.beside(path)):
@@ -40,44 +54,165 @@ def make_private(path: Path) -> None:
 
 
 class Presence:
-    """Checks that the paths still refer to the opened files, because writes to a deleted or
-    replaced file are lost.
+    """Checks that the files are the opened ones, and that only SQLite changes them: what is written
+    to a deleted or replaced file is lost.
 
-    This includes the `-wal`, which contains the latest commits; SQLite deletes it only when no
-    process has the file open.
+    The `-wal` contains the latest commits, and the `-shm` says where they are. SQLite deletes both
+    only when no process has the file open; without its `-shm`, the next process would begin another
+    history in the same `-wal`. In WAL mode the file itself is changed by checkpoints alone, and the
+    `-shm` counts them, so another change is that of another program.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._wal = path.with_name(f"{path.name}-wal")
-        self._opened: dict[Path, tuple[int, int] | None] = {}
+        self._wal, self._shm = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
+        self._opened: dict[Path, _Identity] = {}
+        self._content: _Content | None = None
+        self._wal_size = 0
+        self._index: int | None = None
+        """A descriptor of the `-shm`, or None if there is none."""
+        self._damage = ""
 
     def note(self) -> None:
         """Remember the file to which the path refers now."""
-        self._opened[self._path] = _identity(self._path)
+        if (identity := _identity(self._path)) is not None:
+            self._opened[self._path] = identity[:2]
 
-    def note_wal(self) -> None:
-        """A connection has opened the `-wal`, which must be the one of the other connections."""
-        if self._opened.setdefault(self._wal, _identity(self._wal)) is None:
-            del self._opened[self._wal]  # the file system reports no identity
+    def note_opened(self) -> None:
+        """A connection has opened the `-wal` and the `-shm`, which must be those of the other
+        connections."""
+        for path in (self._wal, self._shm):
+            identity = _identity(path)
+            if identity is not None:  # else the file system reports no identity
+                self._opened.setdefault(path, identity[:2])
+        if self._index is None and self._shm in self._opened:
+            self._index = _open_index(self._shm, self._opened[self._shm])
+        self.check()
 
-    def forget_wal(self) -> None:
-        """No connection is open: the next one can create another `-wal`."""
-        self._opened.pop(self._wal, None)
+    def forget(self) -> None:
+        """No connection is open: the next one can create other files beside the data file."""
+        identities = [self._opened.pop(path, None) for path in (self._wal, self._shm)]
+        self._content = None
+        self._wal_size = 0
+        if self._index is not None and identities[1] is not None:
+            self._index = None
+            _close_index(identities[1])
+
+    def condemn(self, reason: str) -> None:
+        """Refuse everything from now on, because SQLite has found the file damaged."""
+        self._damage = self._damage or (
+            f"{self._path} is damaged ({reason}); nothing is written. Stop every server of it, "
+            f"then: inkube check {self._path}"
+        )
 
     def check(self) -> None:
         """Check the files. Raises Unavailable."""
+        if self._damage:
+            raise Unavailable(self._damage)
         for path, opened in self._opened.items():
-            if _identity(path) != opened:
+            found = _identity(path)
+            if found is None or found[:2] != opened:
                 raise Unavailable(
                     f"{path} was deleted or replaced while it was served; nothing is written. "
                     "Put it back, or start again"
                 )
+            if path is self._path:
+                self._check_content(found[2:])
+            elif path is self._wal:
+                if found[2] < self._wal_size:
+                    self._check_wal()
+                self._wal_size = found[2]
+
+    def _check_content(self, state: tuple[int, int]) -> None:
+        """Check that a checkpoint has changed the file, if it has been changed since the last check
+        by size or time. Raises Unavailable."""
+        if self._index is None:
+            return
+        checkpoints = _checkpoints(self._index)
+        known = self._content
+        if known is not None and known.state == state:
+            if known.checkpoints != checkpoints:
+                self._content = _Content(state, checkpoints)
+            return
+        found = _identity(self._path)
+        if found is None or found[2:] != state or _checkpoints(self._index) != checkpoints:
+            return  # a checkpoint is running: what it changes is seen after its end
+        is_idle = checkpoints[-8:-4] == checkpoints[-4:]
+        self._content = _Content(state, checkpoints)
+        if known is not None and known.checkpoints == checkpoints and is_idle:
+            self.condemn("another program has changed it")
+            raise Unavailable(self._damage)
+
+    def _check_wal(self) -> None:
+        """Check that a `-wal` that has become shorter still has its commits. Raises Unavailable."""
+        if self._index is None:
+            return
+        header = os.pread(self._index, INDEX_HEADER, 0)
+        found = _identity(self._wal)
+        if os.pread(self._index, INDEX_HEADER, 0) != header or len(header) < INDEX_HEADER:
+            return  # it is written at the moment
+        size, frames = struct.unpack_from("=HI", header, 14)
+        if found is not None and found[2] < frames * (FRAME_HEADER + (size if size > 1 else 65536)):
+            self.condemn("another program has cut its -wal")
+            raise Unavailable(self._damage)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+_Identity = tuple[int, int]
+"""Device and inode."""
+
+_indexes: dict[_Identity, tuple[int, int]] = {}
+"""The descriptors of `-shm` files and how many `Presence`s use each. Closing one drops the locks of
+this process on the file, so that is done after all of its connections are closed."""
+
+
+def uses_index(path: Path) -> bool:
+    """Return whether this process has the `-shm` of a data file open."""
+    identity = _identity(path.with_name(f"{path.name}-shm"))
+    return identity is not None and identity[:2] in _indexes
+
+
+def _open_index(path: Path, identity: _Identity) -> int | None:
+    """Return a descriptor, or None: then changes by other programs are not noticed."""
+    index, users = _indexes.get(identity, (-1, 0))
+    if not users:
+        if not hasattr(os, "pread"):
+            return None  # on this system, open files are not replaced
+        try:
+            index = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+    _indexes[identity] = (index, users + 1)
+    return index
+
+
+def _close_index(identity: _Identity) -> None:
+    index, users = _indexes[identity]
+    if users > 1:
+        _indexes[identity] = (index, users - 1)
+        return
+    del _indexes[identity]
+    os.close(index)
+
+
+class _Content(NamedTuple):
+    """Size and time of change of the file, and the checkpoints up to then."""
+
+    state: tuple[int, int]
+    checkpoints: bytes
+
+
+def _checkpoints(index: int) -> bytes:
+    """Return the part of a `-shm` that checkpoints change: the salts of the `-wal`, how many of its
+    frames are in the file, and how many a checkpoint has begun to copy (sqlite.org/walformat.html).
+    """
+    header = os.pread(index, 136, 0)
+    return header[32:40] + header[96:100] + header[128:132]
+
+
+def _identity(path: Path) -> tuple[int, int, int, int] | None:
+    """Return device, inode, size and time of change of a file, or None if there is none."""
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -10,7 +10,7 @@ query may be older than the read.
 import asyncio
 
 from inkube.storage.cache import Cache
-from inkube.storage.log import Log
+from inkube.storage.log import Head, Log
 from inkube.storage.writer import Writer
 
 
@@ -21,11 +21,11 @@ class Freshness:
         self._log = log
         self._cache = cache
         self._writer = writer
-        self._running: asyncio.Task[int] | None = None
-        self._next: asyncio.Task[int] | None = None
-        self._explained = 0
-        """A newest revision below that of the cache, which is known to be older because later rows
-        were compacted."""
+        self._running: asyncio.Task[Head] | None = None
+        self._next: asyncio.Task[Head] | None = None
+        self._explained = Head(0)
+        """A newest row below that of the cache, which is known to be older because later rows were
+        compacted."""
 
     async def current(self) -> None:
         """Return when the cache contains everything that was committed before this call. Raises
@@ -35,10 +35,10 @@ class Freshness:
         newest = self._log.glance()
         if newest is None:
             newest = await self._answer()
-            if newest > self._cache.revision:
-                await self._writer.catch_up(newest)
+            if newest.revision > self._cache.revision:
+                await self._writer.catch_up(newest.revision)
         else:
-            await self._follow(newest)
+            await self.follow(newest, self._cache.revision)
 
     async def look(self) -> bool:
         """Do the same as `current` if the log can return its revision at once. Returns whether the
@@ -47,37 +47,41 @@ class Freshness:
             return True
         newest = self._log.glance()
         if newest is not None:
-            await self._follow(newest)
+            await self.follow(newest, self._cache.revision)
         return newest is not None
 
-    async def _follow(self, newest: int) -> None:
-        """Bring the cache up to a revision that `glance` returned. Raises LogError."""
-        if newest > self._cache.revision:
-            await self._writer.catch_up(newest)
-        elif newest < self._cache.revision and newest != self._explained:
+    async def follow(self, newest: Head, seen: int) -> bool:
+        """Bring the cache up to the newest row, read from the log when the cache was at `seen` or
+        later. Returns whether there was anything new. Raises LogError."""
+        if newest.revision > self._cache.revision:
+            return await self._writer.catch_up(newest.revision)
+        is_behind = newest.revision < seen
+        if newest != self._explained and (is_behind or self._writer.is_other(newest)):
             # the last rows were compacted, or the log has gone back
-            await self._writer.catch_up()
+            found = await self._writer.catch_up()
             self._explained = newest
+            return found
+        return False
 
-    async def _answer(self) -> int:
+    async def _answer(self) -> Head:
         if self._next is None:
             self._next = asyncio.ensure_future(self._ask(self._running))
             self._next.add_done_callback(_retrieve_exception)
         # a cancelled caller must not cancel the query of the others
         return await asyncio.shield(self._next)
 
-    async def _ask(self, before: asyncio.Task[int] | None) -> int:
+    async def _ask(self, before: asyncio.Task[Head] | None) -> Head:
         if before is not None:
             await asyncio.wait([before])
         self._running, self._next = self._next, None
         revision = self._cache.revision
         newest = await self._log.newest()
-        if newest < revision:  # the log has gone back
-            await self._writer.catch_up()
+        if newest.revision < revision or self._writer.is_other(newest):
+            await self._writer.catch_up()  # the log has gone back
         return newest
 
 
-def _retrieve_exception(task: asyncio.Task[int]) -> None:
+def _retrieve_exception(task: asyncio.Task[Head]) -> None:
     """Consume an error: the task that started the query may no longer wait for it."""
     if not task.cancelled():
         task.exception()

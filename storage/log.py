@@ -11,12 +11,18 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from itertools import compress
 from operator import attrgetter
 from typing import NamedTuple, Protocol, Self
+from zlib import crc32
 
 from inkube.storage.errors import Compacted
 
 # A new log looks as if it had been compacted up to this revision, so that clients with invented
 # small revisions receive "expired", as from a server that has run for some time.
 FIRST_REVISION = 100
+
+# Revisions that a new epoch skips. Clients can know revisions that no running server knows, of a
+# server that did not survive; only so many commits can be missing in a replica without a client
+# that continues from one of them and is not refused.
+EPOCH = 1_000_000
 
 
 class Record(NamedTuple):
@@ -35,6 +41,21 @@ class Record(NamedTuple):
     time: int
 
 
+def digest(record: Record) -> int:
+    """Return the checksum of a row, which the log stores with it: never 0, which stands for a row
+    without one (of an older release)."""
+    revision, key, previous, created, deleted, data, time = record
+    head = f"{revision} {previous} {created} {deleted:d} {time} {key}"
+    return crc32(data, crc32(head.encode())) or 1
+
+
+class Head(NamedTuple):
+    """The newest row of a log: its revision (0: the log is empty) and its digest (0: unknown)."""
+
+    revision: int
+    digest: int = 0
+
+
 class Horizon(NamedTuple):
     """The revisions that can be read: from `compacted` to `newest`, both included."""
 
@@ -47,12 +68,14 @@ class Missed(NamedTuple):
     revision.
 
     The newest revision is older than the requested one if the log went back, for example in a
-    restored database.
+    restored database. `digest` is that of the row at the requested revision: 0 if the row has none,
+    None if there is no such row. Another digest than before means that the log has another history.
     """
 
     records: Sequence[Record]
     compacted: int
     newest: int
+    digest: int | None = 0
 
 
 class Rows(NamedTuple):
@@ -66,6 +89,8 @@ class Rows(NamedTuple):
     data: Sequence[bytes]
     compacted: Sequence[int]
     """The revision up to which the log is compacted: at least one item, all equal."""
+    digest: int = 0
+    """The digest of the last row, or 0 if it is unknown."""
 
     def parts(self, size: int) -> Iterator[Self]:
         """Yield the same rows in parts with `size` rows."""
@@ -118,8 +143,15 @@ class Transaction(Protocol):
         no more exist."""
         ...
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Add records in the order of their revisions, which follow the newest."""
+    async def append(self, records: Sequence[Record]) -> int:
+        """Add records in the order of their revisions, which follow the newest. Returns the digest
+        of the last row, or 0 for a log without digests."""
+        ...
+
+    async def begin_epoch(self, above: int) -> None:
+        """Continue with revisions that are higher than `above` and the newest one by EPOCH. The
+        log then looks as if it had been compacted up to the one before them, so that no client
+        continues from a revision of another history."""
         ...
 
 
@@ -174,9 +206,9 @@ class Log(Protocol):
         """Take the write lock. Raises Locked after the timeout."""
         ...
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Commit records if `after` is the newest revision. Returns False if it is not, and for a
-        log that is not optimistic."""
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Commit records if `after` is the newest row. Returns the digest of the last record (0: a
+        log without digests), or None if it is not, and for a log that is not optimistic."""
         ...
 
     async def missed(self, revision: int, limit: int) -> Missed:
@@ -187,18 +219,18 @@ class Log(Protocol):
         """As `missed`, with the lowest cost for each row."""
         ...
 
-    def glance(self) -> int | None:
-        """Return the newest revision that any process committed (0: the log is empty), if the log
-        can read it within microseconds; None if `newest` is needed."""
+    def glance(self) -> Head | None:
+        """Return the newest row that any process committed, if the log can read it within
+        microseconds; None if `newest` is needed."""
         ...
 
-    async def newest(self) -> int:
-        """Return the newest revision that any process committed, with a query if necessary."""
+    async def newest(self) -> Head:
+        """Return the newest row that any process committed, with a query if necessary."""
         ...
 
-    async def news(self, revision: int, within: float) -> int:
-        """Wait for a notification about something newer than `revision`. Returns the revision in
-        it, or 0 after `within` seconds."""
+    async def news(self, revision: int, within: float) -> Head:
+        """Wait for a notification about something newer than `revision`. Returns the row in it, or
+        the newest one after `within` seconds."""
         ...
 
     async def changes(
@@ -300,26 +332,31 @@ class MemoryLog:
         gone = tuple(compress(revisions, deleted))
         return Rows(revisions, keys, created, gone, data, (missed.compacted,))
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Return False, because this would save nothing."""
-        return False
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Return None, because this would save nothing."""
+        return None
 
-    def glance(self) -> int | None:
-        return self._newest
+    def glance(self) -> Head | None:
+        return Head(self._newest)
 
-    async def newest(self) -> int:
-        return self._newest
+    async def newest(self) -> Head:
+        return Head(self._newest)
 
-    async def news(self, revision: int, within: float) -> int:
+    async def news(self, revision: int, within: float) -> Head:
         """Wait in vain. Never called, because this log is not shared."""
         await asyncio.sleep(within)
-        return 0
+        return Head(self._newest)
 
-    async def append(self, records: Sequence[Record]) -> None:
+    async def append(self, records: Sequence[Record]) -> int:
         self._records.extend(records)
         self._newest = records[-1].revision
         for record in records:
             self._versions.setdefault(record.key, []).append(record)
+        return 0
+
+    async def begin_epoch(self, above: int) -> None:
+        """See Transaction. Never called, because a log in memory has one history."""
+        self._newest = self._compacted = max(above, self._newest) + EPOCH
 
     async def changes(
         self, prefix: str, after: int, limit: int

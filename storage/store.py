@@ -77,7 +77,8 @@ LONGEST_DELAY = 5.0
 # Seconds after the last write of another process during which its writes are checked for often.
 LATELY = 10.0
 
-# The most writes in one commit. Each subscriber's queue holds many times more.
+# The most writes in one commit, unless it restores a state. Each subscriber holds many times
+# more.
 LARGEST_BATCH = 200
 
 # Rows of the log that are read at once for a snapshot.
@@ -320,6 +321,15 @@ class Store(BaseStore):
         _check_batch(batch)
         return await self._writer.write(*batch)
 
+    async def restore(self, batch: Sequence[writes.Write]) -> Entries:
+        """Do the same as `commit` with any number of writes, which all readers see at once.
+
+        A subscriber whose queue is too short for them ends with SlowConsumer, and can continue from
+        its last revision.
+        """
+        _check_batch(batch, len(batch))
+        return await self._writer.write(*batch)
+
     async def submit(self, *batch: writes.Write) -> PendingBatch:
         """Do the same as `commit`, without waiting: the caller awaits the result. Raises ReadOnly,
         Closed, and ValueError for an invalid batch."""
@@ -426,9 +436,12 @@ class Store(BaseStore):
             try:
                 often = clock() - changed_at < LATELY
                 within = min(poll, self._log.often) if often else poll
-                newest = await self._log.news(self.revision, within)
-                unknown = newest > self.revision  # notifications include the writes of this process
-                if (unknown or self.failure) and await self._writer.catch_up(newest):
+                seen = self.revision
+                newest = await self._log.news(seen, within)
+                # notifications include the writes of this process
+                if await self._freshness.follow(newest, seen) or (
+                    self.failure and await self._writer.catch_up()
+                ):
                     changed_at = clock()
             except Exception as error:  # noqa: BLE001 - logged, and retried
                 self._lost = str(error)
@@ -506,10 +519,10 @@ class DryRunStore(BaseStore):
         return write.change(current, current.revision if current else 0, self._coder).entry
 
 
-def _check_batch(batch: Sequence[writes.Write]) -> None:
+def _check_batch(batch: Sequence[writes.Write], largest: int = LARGEST_BATCH) -> None:
     if len(batch) == 1:
         return
-    if not 0 < len(batch) <= LARGEST_BATCH:
+    if not 0 < len(batch) <= largest:
         raise ValueError(f"a batch has 1 to {LARGEST_BATCH} writes, not {len(batch)}")
     if len({write.key for write in batch}) < len(batch):
         raise ValueError("a batch can contain only one write for each key")

@@ -20,7 +20,7 @@ from inkube.storage.durations import Durations
 from inkube.storage.entry import Change, Entries, Entry, EntryCodec
 from inkube.storage.errors import Closed, ReadOnly, Unsent
 from inkube.storage.loading import Loading
-from inkube.storage.log import Horizon, Log, Missed, Record
+from inkube.storage.log import Head, Horizon, Log, Missed, Record, digest
 from inkube.storage.pending import PendingBatch
 
 # Rows of one query: for changes of other processes, and for the whole log at a start.
@@ -57,8 +57,13 @@ class Progress(NamedTuple):
 
 
 class _Behind(Exception):
-    """Another process compacted changes that this process has not read, or the log lost changes
-    that this process has read. The whole log must be loaded again."""
+    """Another process compacted changes that this process has not read. The whole log must be
+    loaded again."""
+
+
+class _Lost(Exception):
+    """The log lost changes that this process has read: its history is another one. It must begin an
+    epoch, and then be loaded again."""
 
 
 class Writer:
@@ -89,6 +94,8 @@ class Writer:
         self.durations = Durations()
         self.progress: Progress | None = None
         """The progress while the whole log is read, else None."""
+        self._digest = 0
+        """The digest of the row at the revision of the cache, or 0 if it is unknown."""
         self._task: asyncio.Task[None] | None = None
         self._loop: asyncio.AbstractEventLoop
         """The event loop, set at the start: up to Python 3.11, a query for the running loop is a
@@ -152,7 +159,16 @@ class Writer:
                 await self._follow(self._log.missed)
             except _Behind:
                 await self._load()
+            except _Lost:
+                await self._begin_epoch()
+                await self._load()
             return self._cache.revision > before
+
+    def is_other(self, newest: Head) -> bool:
+        """Return whether the row is known to be another one than the cache has at its revision."""
+        if newest.revision != self._cache.revision:
+            return False
+        return bool(newest.digest and self._digest) and newest.digest != self._digest
 
     async def compact(self, revision: int) -> None:
         """Remove the states that cannot be read at `revision` or later. Writers continue between
@@ -249,6 +265,9 @@ class Writer:
                 return await self._try_commit(group)
             except _Behind:
                 await self._load()
+            except _Lost:
+                await self._begin_epoch()
+                await self._load()
 
     async def _try_commit(self, group: Sequence[PendingBatch]) -> Sequence[Entries | Exception]:
         begun = time.perf_counter()
@@ -256,22 +275,27 @@ class Writer:
             # A write can be refused only because this process has not read the newest changes.
             changes, outcomes = self._check(group)
             expected = sum(len(pending.batch) for pending in group)
-            if len(changes) == expected and await self._append_next(changes):
-                self.durations.note(changes, time.perf_counter() - begun)
-                self._cache.publish(changes)
+            digest = await self._append_next(changes) if len(changes) == expected else None
+            if digest is not None:
+                self._publish(changes, digest, time.perf_counter() - begun)
                 return outcomes
         async with self._log.begin() as transaction:
             await self._follow(transaction.missed)
             changes, outcomes = self._check(group)
             if changes:
-                await transaction.append(self._records(changes))
+                digest = await transaction.append(self._records(changes))
         if changes:
-            self.durations.note(changes, time.perf_counter() - begun)
-            self._cache.publish(changes)
+            self._publish(changes, digest or 0, time.perf_counter() - begun)
         return outcomes
 
-    async def _append_next(self, changes: Sequence[Change]) -> bool:
-        return await self._log.append_next(self._cache.revision, self._records(changes))
+    def _publish(self, changes: Sequence[Change], digest: int, seconds: float) -> None:
+        self.durations.note(changes, seconds)
+        self._digest = digest
+        self._cache.publish(changes)
+
+    async def _append_next(self, changes: Sequence[Change]) -> int | None:
+        after = Head(self._cache.revision, self._digest)
+        return await self._log.append_next(after, self._records(changes))
 
     def _records(self, changes: Sequence[Change]) -> list[Record]:
         now = int(self._now() * 1_000_000)
@@ -312,22 +336,40 @@ class Writer:
 
     async def _follow(self, missed: Callable[[int, int], Awaitable[Missed]]) -> None:
         """Publish the changes that other processes appended. They are committed, even if the
-        transaction of this process fails. Raises _Behind."""
+        transaction of this process fails. Raises _Behind, _Lost."""
         while True:
             page = await missed(self._cache.revision, FOLLOWED)
             if page.compacted > self._cache.revision:
                 raise _Behind
-            if page.newest < self._cache.revision:
-                logger.error(
-                    "the log went back from revision %d to %d: the changes between are lost, and "
-                    "everything is read anew", self._cache.revision, page.newest,
-                )  # fmt: skip
-                raise _Behind
+            if self._is_lost(page):
+                raise _Lost
             self._cache.compacted = max(self._cache.compacted, page.compacted)
             if page.records:
                 self._accept(page.records)
             if len(page.records) < FOLLOWED:
                 return
+
+    def _is_lost(self, page: Missed) -> bool:
+        """Return whether the log, read from the revision of the cache on, no longer has the row at
+        this revision."""
+        if page.newest < self._cache.revision:
+            return True
+        if page.digest is None:  # no such row: it was compacted, or never written in this history
+            return page.compacted < self._cache.revision
+        return bool(page.digest and self._digest) and page.digest != self._digest
+
+    async def _begin_epoch(self) -> None:
+        """Continue the log with revisions that no client knows, unless another process has done so.
+        A client that continues from a lost revision is then refused, by every server."""
+        async with self._log.begin() as transaction:
+            page = await transaction.missed(self._cache.revision, 1)
+            if page.compacted > self._cache.revision or not self._is_lost(page):
+                return
+            logger.error(
+                "the log went back: changes up to revision %d, which were committed and read, are "
+                "lost; everything is read anew, and clients list again", self._cache.revision,
+            )  # fmt: skip
+            await transaction.begin_epoch(self._cache.revision)
 
     def _accept(self, records: Sequence[Record]) -> None:
         changes: list[Change] = []
@@ -337,27 +379,32 @@ class Writer:
             change = writes.change(record, previous, self._coder)
             changes.append(change)
             states[record.key] = change.entry
+        self._digest = digest(records[-1]) if self._log.shared else 0
         self._cache.publish(changes)
 
     async def _load(self) -> None:
         """Read the whole log, from the first revision to the newest, into the cache."""
         while True:
             try:
-                loading, horizon = await self._read()
+                loading, newest, compacted = await self._read()
                 living = loading.living()
             except _Behind:
-                continue  # compacted by another process meanwhile
+                continue  # compacted by another process meanwhile, or the log went back
             if living.damaged:
                 logger.error(
                     "damaged and left out: %s", ", ".join(living.damaged[:MAX_REPORTED_KEYS])
                 )
+            self._digest = newest.digest if newest.revision >= compacted else 0
+            horizon = Horizon(compacted, max(newest.revision, compacted))
             self._cache.load(living.entries, horizon, living.damaged)
             self.progress = None
             return
 
-    async def _read(self) -> tuple[Loading, Horizon]:
+    async def _read(self) -> tuple[Loading, Head, int]:
+        """Return all rows, the last of them, and the revision up to which they are compacted."""
         loading = Loading(self._coder)
         revision, begun, newest = 0, 0, 0
+        heads: list[Head] = []
         reading = asyncio.ensure_future(self._log.rows(revision, LOADED))
         try:
             while True:
@@ -369,6 +416,7 @@ class Writer:
                     raise _Behind
                 if rows.revisions:
                     revision = rows.revisions[-1]
+                    heads.append(Head(revision, rows.digest))
                 is_last = len(rows.revisions) < LOADED
                 if not is_last:
                     newest = newest or (await self._log.horizon()).newest
@@ -381,4 +429,8 @@ class Writer:
                 self.progress = Progress(len(loading), revision, newest)
         finally:
             reading.cancel()
-        return loading, Horizon(compacted, max(revision, compacted))
+        for head in heads[:-1]:  # all parts must be of one history
+            base = (await self._log.missed(head.revision, 0)).digest
+            if base != head.digest and (base is not None or head.revision > compacted):
+                raise _Behind
+        return loading, heads[-1] if heads else Head(0), compacted

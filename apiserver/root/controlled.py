@@ -181,7 +181,7 @@ class ServerActions(control.Actions):
                 batch = list(_changes(self._store, target))
                 with contextlib.suppress(errors.PreconditionError):
                     if batch:
-                        await self._store.commit(batch)
+                        await self._store.restore(batch)
                     return await self.settled(control.DEFAULT_SECONDS)
             raise status.StatusError(
                 409, status.Reason.CONFLICT, "other clients write all the time; try again"

@@ -19,11 +19,12 @@ EACH = 256
 
 
 class _Results:
-    """All results for one change."""
+    """All results for one change, whose state has these bytes."""
 
-    __slots__ = ("forms", "weight")
+    __slots__ = ("data", "forms", "weight")
 
-    def __init__(self) -> None:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
         self.forms: dict[Hashable, Any] = {}
         self.weight = 0
 
@@ -34,7 +35,7 @@ class FrameCache:
     def __init__(self, limit: int = MAX_BYTES) -> None:
         self._limit = limit
         self._results: dict[int, _Results] = {}
-        """Keys: revisions, which are unique for each change."""
+        """Keys: revisions. Each stands for one change, until the log loses commits."""
         self.weight = 0
         """Current bytes, with those of the cache itself."""
 
@@ -42,16 +43,26 @@ class FrameCache:
         """Return the result of `render` for a change. `form` is the key among results of the same
         change."""
         made = self._results.get(change.revision)
+        if made is not None and made.data is not change.entry.data:
+            made = self._replaced(change, made)
         found: T | None = None if made is None else made.forms.get(form)
         if found is None:
             found = render(change)
-            self._keep(change.revision, form, found)
+            self._keep(change, form, found)
         return found
 
-    def _keep(self, revision: int, form: Hashable, result: bytes | str) -> None:
-        made = self._results.get(revision)
+    def _replaced(self, change: Change, made: _Results) -> _Results | None:
+        """Return the results if they are of equal bytes, which were read again; else drop them, as
+        they are of a lost change."""
+        if made.data == change.entry.data:
+            return made
+        self.weight -= self._results.pop(change.revision).weight
+        return None
+
+    def _keep(self, change: Change, form: Hashable, result: bytes | str) -> None:
+        made = self._results.get(change.revision)
         if made is None:
-            made = self._results[revision] = _Results()
+            made = self._results[change.revision] = _Results(change.entry.data)
         weight = len(result) + EACH
         made.forms[form] = result
         made.weight += weight

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from inkube.storage.errors import LogError
-from inkube.storage.log import Record, Rows
+from inkube.storage.log import Head, Record, Rows
 from inkube.storage.sql.statements import Row, Statement
 
 
@@ -26,12 +26,14 @@ class Connection(Protocol):
         a lower cost, or None if the statement must be run row by row."""
         ...
 
-    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """Run a statement. Outside a transaction, it is committed at once."""
+    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> int:
+        """Run a statement, and return the number of changed rows. Outside a transaction, it is
+        committed at once."""
         ...
 
     async def begin_set_up(self) -> None:
-        """Begin a transaction without other writers, and create missing tables and indexes."""
+        """Begin a transaction without other writers, and create missing tables, columns of digests
+        and indexes."""
         ...
 
     async def upgrade(self, schema: int) -> None:
@@ -55,13 +57,14 @@ class Connection(Protocol):
         """Undo the transaction."""
         ...
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Append rows to the log, in a transaction that holds the write lock."""
+    async def append(self, records: Sequence[Record]) -> int:
+        """Append rows to the log, in a transaction that holds the write lock. Returns the digest of
+        the last one."""
         ...
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Append rows outside a transaction if `after` is the newest revision. Returns whether it
-        is."""
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Append rows outside a transaction if `after` is the newest row; then returns the digest
+        of the last one, else None."""
         ...
 
     async def close(self) -> None:
@@ -116,18 +119,23 @@ class Database(Protocol):
         """Return whether a connection can still be used after an error."""
         ...
 
-    def glance(self) -> int | None:
-        """Return the newest revision if that takes microseconds (0 for an empty log), or None if
-        `newest` is needed. Can raise `errors`."""
+    def check(self) -> None:
+        """Check that the storage is still the one that was opened, before anything is read from it
+        to replace what is in memory. Raises Unavailable."""
         ...
 
-    async def newest(self) -> int:
-        """Return the newest committed revision, or 0 for an empty log. Can raise `errors`."""
+    def glance(self) -> Head | None:
+        """Return the newest row if that takes microseconds, or None if `newest` is needed. Can
+        raise `errors`."""
         ...
 
-    async def news(self, revision: int, within: float) -> int:
-        """Wait for a notification about something newer than `revision`. Returns the revision in
-        it, or 0 after `within` seconds."""
+    async def newest(self) -> Head:
+        """Return the newest committed row. Can raise `errors`."""
+        ...
+
+    async def news(self, revision: int, within: float) -> Head:
+        """Wait for a notification about something newer than `revision`. Returns the row in it, or
+        the newest one after `within` seconds."""
         ...
 
     async def close(self) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 from inkube.storage.errors import Compacted, NewerSchema
 from inkube.storage.log import (
+    EPOCH,
     FIRST_REVISION,
+    Head,
     Horizon,
     Missed,
     Range,
@@ -95,32 +97,35 @@ class SqlLog:
         async with self._transaction() as connection:
             yield _SqlTransaction(connection)
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Commit records if `after` is the newest revision, and return whether it is."""
-        newest = self.glance()
-        if newest is not None and newest != after and (await self.horizon()).newest != after:
-            return False  # it was written, or it has gone back
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Commit records if `after` is the newest row. Returns the digest of the last one, or None
+        if it is not."""
+        if not after.digest:  # of an older release: the statement itself cannot compare the rows
+            newest = self.glance()
+            is_known = newest is None or newest.revision == after.revision
+            if not is_known and (await self.horizon()).newest != after.revision:
+                return None  # it was written, or it has gone back
         async with self._front.held() as connection:
             return await connection.append_next(after, records)
 
-    def glance(self) -> int | None:
-        """Return the newest committed revision if the database can read it within microseconds,
-        else None."""
+    def glance(self) -> Head | None:
+        """Return the newest committed row if the database can read it within microseconds, else
+        None."""
         try:
             return self._database.glance()
         except self._database.errors as error:
             raise self._database.translate(error) from error
 
-    async def newest(self) -> int:
-        """Return the newest revision that any process committed, with a query if necessary."""
+    async def newest(self) -> Head:
+        """Return the newest row that any process committed, with a query if necessary."""
         try:
             return await self._database.newest()
         except self._database.errors as error:
             raise self._database.translate(error) from error
 
-    async def news(self, revision: int, within: float) -> int:
-        """Wait for a notification about something newer than `revision`. Returns the revision in
-        it, or 0 after `within` seconds."""
+    async def news(self, revision: int, within: float) -> Head:
+        """Wait for a notification about something newer than `revision`. Returns the row in it, or
+        the newest one after `within` seconds."""
         return await self._database.news(revision, within)
 
     async def horizon(self) -> Horizon:
@@ -130,11 +135,13 @@ class SqlLog:
 
     async def missed(self, revision: int, limit: int) -> Missed:
         """Return the first `limit` records after `revision`, without the write lock."""
+        self._database.check()
         return await self._front.work(partial(_missed, revision=revision, limit=limit))
 
     async def rows(self, revision: int, limit: int) -> Rows:
         """Return the first `limit` records after `revision` as columns, with the lowest cost for
         each row."""
+        self._database.check()
         return await self._front.work(partial(_rows, revision=revision, limit=limit))
 
     async def changes(
@@ -182,7 +189,8 @@ class SqlLog:
         """
         clock = asyncio.get_running_loop().time
         size = COMPACTION_STEP
-        done = (await self.horizon()).compacted
+        rows: Sequence[Row] = await self._front.work(_asking(Statement.MARK, {"name": "compacted"}))
+        done = int(rows[0][0])
         while done < revision:
             began = clock()
             step = min(done + size, revision)
@@ -223,10 +231,7 @@ class SqlLog:
         async with self._ending(connection):
             ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
             if compacted < until:
-                span = {"after": after, "until": until}
-                await connection.execute(Statement.SET_MARK, {"which": "compacted", "to": until})
-                await connection.execute(Statement.FORGET_OUTLIVED, span)
-                await connection.execute(Statement.FORGET_ENDED, span)
+                await _forget(connection, compacted, until)
         return True
 
     async def _fetch_exactly(
@@ -237,7 +242,7 @@ class SqlLog:
         rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
         # queried last: compaction only advances, so a revision that is not compacted now was not
         # compacted before
-        ((compacted,),) = await self._past.work(_asking(Statement.MARK, {"name": "compacted"}))
+        ((compacted, _),) = await self._past.work(_asking(Statement.HORIZON))
         if revision < compacted:
             raise Compacted(revision, compacted)
         return rows
@@ -267,9 +272,14 @@ class _SqlTransaction:
         """Return the first `limit` records after `revision`."""
         return await _missed(self._connection, revision=revision, limit=limit)
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Append records in the order of their revisions, which follow the newest."""
-        await self._connection.append(records)
+    async def append(self, records: Sequence[Record]) -> int:
+        """Append records in the order of their revisions, which follow the newest. Returns the
+        digest of the last one."""
+        return await self._connection.append(records)
+
+    async def begin_epoch(self, above: int) -> None:
+        """Continue with revisions that no client of another history can know."""
+        await begin_epoch(self._connection, above)
 
 
 def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> Any:
@@ -284,11 +294,52 @@ def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> An
 async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:
     rows = await connection.fetch(Statement.MISSED, {"after": revision, "limit": limit})
     if rows:
-        records = [_record(row[1:]) for row in rows]
-        return Missed(records, rows[0][0], records[-1].revision)
+        records = [_record(row[2:]) for row in rows]
+        return Missed(records, rows[0][0], records[-1].revision, rows[0][1])
     # queried last: a revision that is not compacted now was not compacted when the rows were read
+    ((compacted, newest, digest),) = await connection.fetch(Statement.BASE, {"after": revision})
+    return Missed((), compacted, max(compacted, newest or 0), digest)
+
+
+async def begin_epoch(connection: Connection, above: int) -> None:
+    """Do what `Transaction.begin_epoch` says, in a transaction that holds the write lock."""
     ((compacted, newest),) = await connection.fetch(Statement.HORIZON, {})
-    return Missed((), compacted, max(compacted, newest or 0))
+    last = max(above, compacted, newest or 0) + EPOCH
+    await set_mark(connection, "epoch", last)
+    await connection.execute(Statement.SET_MARK, {"which": "newest", "to": last})
+
+
+async def set_mark(connection: Connection, name: str, value: int) -> None:
+    """Set a mark that an older release may not have created."""
+    await connection.execute(Statement.ADD_MARK, {"which": name, "to": value})
+    await connection.execute(Statement.SET_MARK, {"which": name, "to": value})
+
+
+async def _forget(connection: Connection, after: int, until: int) -> None:
+    """Remove the states that ended in (after, until], and note what is left: a row that was removed
+    here can still be the newest that another process knows."""
+    base = await connection.fetch(Statement.DIGEST, {"revision": until})
+    span = {"after": after, "until": until}
+    kept = await _kept(connection, after)
+    ((rows,),) = await connection.fetch(Statement.COUNT, span)
+    await connection.execute(Statement.SET_MARK, {"which": "compacted", "to": until})
+    forgotten = await connection.execute(Statement.FORGET_OUTLIVED, span)
+    forgotten += await connection.execute(Statement.FORGET_ENDED, span)
+    await set_mark(connection, "boundary", until)
+    await set_mark(connection, "boundary_digest", base[0][0] if base else 0)
+    await set_mark(connection, "kept", kept + rows - forgotten)
+
+
+async def _kept(connection: Connection, compacted: int) -> int:
+    """Return the number of rows up to the compacted revision."""
+    marks = [
+        await connection.fetch(Statement.MARK, {"name": name}) for name in ("boundary", "kept")
+    ]
+    if all(marks) and marks[0][0][0] == compacted:
+        return int(marks[1][0][0])
+    # for the first time, or after a compaction by an older release
+    ((count,),) = await connection.fetch(Statement.COUNT, {"after": 0, "until": compacted})
+    return int(count)
 
 
 async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
@@ -297,11 +348,11 @@ async def _rows(connection: Connection, *, revision: int, limit: int) -> Rows:
         return joined
     rows = await connection.fetch(Statement.ROWS, {"after": revision, "limit": limit})
     if rows:
-        revisions, keys, created, deleted, data, compacted = zip(*rows, strict=True)
+        revisions, keys, created, deleted, data, compacted, digests = zip(*rows, strict=True)
         gone = tuple(compress(revisions, deleted))
-        return Rows(revisions, keys, created, gone, data, compacted)
+        return Rows(revisions, keys, created, gone, data, compacted, digests[-1])
     # queried last: a revision that is not compacted now was not compacted when the rows were read
-    ((compacted,),) = await connection.fetch(Statement.MARK, {"name": "compacted"})
+    ((compacted, _),) = await connection.fetch(Statement.HORIZON, {})
     return Rows((), (), (), (), (), (compacted,))
 
 

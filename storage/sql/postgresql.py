@@ -7,6 +7,11 @@ holder knows the newest revision and appends the next ones, so revisions have no
 visible in order. Each commit sends one NOTIFY that carries its revision; notifications can get lost
 (a pooler, an engine without LISTEN), so the log is also queried once a second.
 
+A failover or a restored backup can lose commits, and clients can know of them although no running
+server does. Every connection therefore checks first that the database has not become another copy
+since the last one: another cluster, timeline or table. If it has, the log begins an epoch
+(`Transaction.begin_epoch`). A standby is refused: it can be behind, and come to an end elsewhere.
+
 Three connections at most: one writes and follows, one reads the past, one listens and queries the
 newest revision. It is imported only by a server with the option `database`.
 """
@@ -17,16 +22,17 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from zlib import crc32
 
 import asyncpg
 from sqlalchemy.dialects.postgresql.asyncpg import dialect as asyncpg_dialect
 
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable, Unsent
-from inkube.storage.log import FIRST_REVISION, Record, Rows
+from inkube.storage.log import FIRST_REVISION, Head, Record, Rows, digest
 from inkube.storage.sql import tables
 from inkube.storage.sql.database import Connection
 from inkube.storage.sql.lanes import Lane
-from inkube.storage.sql.log import SqlLog
+from inkube.storage.sql.log import SqlLog, begin_epoch, set_mark
 from inkube.storage.sql.statements import Row, Statement
 
 logger = logging.getLogger(__name__)
@@ -38,6 +44,9 @@ CACHE_SIZE = "statement_cache_size"  # a parameter of the URL
 
 # Seconds after which a connection or a response is given up. Writers wait for each other far less.
 CONNECT_TIMEOUT, ANSWER_TIMEOUT = 5.0, 10.0
+
+# Rows of one statement, which must end before the timeout.
+ROWS = 5_000
 
 # A transaction whose process does nothing for this time is rolled back, because other processes
 # cannot write meanwhile.
@@ -53,15 +62,32 @@ _LOCK_COMPACTION = "SELECT value FROM inkube.meta WHERE name = 'compacted' FOR U
 # The marks first: if two processes append after the same revision, the second one finds it changed.
 _APPEND = """
 WITH head AS (
-    UPDATE inkube.meta SET value = $8 WHERE name = 'newest' AND value = $9 RETURNING value
+    UPDATE inkube.meta SET value = $9 WHERE name = 'newest' AND value = $10
+    AND ($11::bigint = 0 OR COALESCE(
+        (SELECT digest FROM inkube.log WHERE revision = $10),
+        (SELECT digest.value FROM inkube.meta AS digest, inkube.meta AS boundary
+         WHERE digest.name = 'boundary_digest' AND boundary.name = 'boundary'
+         AND boundary.value = $10)
+    ) IN (0, $11))
+    RETURNING value
 ), added AS (
-    INSERT INTO inkube.log (revision, key, previous, created, deleted, data, time)
+    INSERT INTO inkube.log (revision, key, previous, created, deleted, data, time, digest)
     SELECT row.* FROM head, unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[],
-                                   $5::boolean[], $6::bytea[], $7::bigint[]) AS row
+                                   $5::boolean[], $6::bytea[], $7::bigint[], $8::bigint[]) AS row
 )
 """
 _LOUDLY = "SELECT pg_notify('inkube', value::text) FROM head"
 _QUIETLY = "SELECT value FROM head"
+# The timeline is that of the next commit: the control file of a promoted replica is late.
+_ORIGIN = """
+SELECT system_identifier, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+       to_regclass('inkube.log')::oid
+FROM pg_control_system()
+"""
+_HAS_DIGESTS = """
+SELECT count(*) FROM information_schema.columns
+WHERE table_schema = 'inkube' AND table_name = 'log' AND column_name = 'digest'
+"""
 
 
 def postgresql_log(url: str) -> SqlLog:
@@ -105,12 +131,15 @@ class PostgresqlDatabase:
             statement_cache_size=self._prepared,
         )
         try:
+            await self._check_primary(driver)
             if self._quiet is None:
                 self._quiet = await self._has_no_notify(driver)
+            connection = PostgresqlConnection(driver, quiet=self._quiet)
+            await self._check_origin(connection)
         except BaseException:
             driver.terminate()
             raise
-        return PostgresqlConnection(driver, quiet=self._quiet)
+        return connection
 
     @property
     def failure(self) -> str:
@@ -139,17 +168,20 @@ class PostgresqlDatabase:
         """
         return not isinstance(error, (*self.errors, asyncio.CancelledError))
 
-    def glance(self) -> int | None:
+    def check(self) -> None:
+        """Do nothing: every connection was checked when it was opened."""
+
+    def glance(self) -> Head | None:
         """Return None, because a query to another machine takes longer than microseconds."""
         return None
 
-    async def newest(self) -> int:
-        """Return the newest committed revision, or 0 for an empty log. Raises LogError."""
+    async def newest(self) -> Head:
+        """Return the newest committed row. Raises LogError."""
         return await self._ear.work(_newest)
 
-    async def news(self, revision: int, within: float) -> int:
-        """Wait for a notification about something newer than `revision`. Returns the revision in
-        it, or the newest revision after `within` seconds or if no connection listens."""
+    async def news(self, revision: int, within: float) -> Head:
+        """Wait for a notification about something newer than `revision`. Returns the row in it, or
+        the newest one after `within` seconds or if no connection listens."""
         if not self._ear.is_open:
             return await self.newest()  # this also starts to listen
         try:
@@ -160,7 +192,7 @@ class PostgresqlDatabase:
         except TimeoutError:
             return await self.newest()
         notified, self._notified_revision = self._notified_revision, 0
-        return notified
+        return Head(notified)
 
     def on_notification(self, *notification: Any) -> None:
         """Receive a NOTIFY: `(connection, pid, channel, payload)`."""
@@ -182,6 +214,26 @@ class PostgresqlDatabase:
             raise
         return connection
 
+    async def _check_primary(self, driver: Any) -> None:
+        if await driver.fetchval("SELECT pg_is_in_recovery()"):
+            raise Unavailable(f"{self.name} is a standby: only a primary can be served")
+
+    async def _check_origin(self, connection: "PostgresqlConnection") -> None:
+        """Begin an epoch if the database is another copy than at the last connection of any server.
+        Does nothing in an empty database, or if the database does not tell."""
+        origin = await connection.origin()
+        if not origin or await connection.mark("origin") in (None, origin):
+            return
+        await connection.begin()
+        if await connection.mark("origin") != origin:  # no other server was faster
+            logger.error(
+                "%s is another copy of its data than before, after a failover or from a backup: "
+                "commits can be lost; clients list again", self.name,
+            )  # fmt: skip
+            await begin_epoch(connection, 0)
+            await set_mark(connection, "origin", origin)
+        await connection.commit()
+
     async def _has_no_notify(self, driver: Any) -> bool:
         try:
             await driver.execute(f"LISTEN {CHANNEL}; UNLISTEN {CHANNEL}; SELECT pg_notify('', '')")
@@ -193,9 +245,9 @@ class PostgresqlDatabase:
         return False
 
 
-async def _newest(connection: Connection) -> int:
-    ((newest,),) = await connection.fetch(Statement.MARK, {"name": "newest"})
-    return int(newest)
+async def _newest(connection: Connection) -> Head:
+    ((revision, digest),) = await connection.fetch(Statement.HEAD, {})
+    return Head(revision, digest or 0)
 
 
 class PostgresqlConnection:
@@ -221,23 +273,44 @@ class PostgresqlConnection:
         """Return None, because the driver reads single rows as fast."""
         return None
 
-    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """Run a statement. Outside a transaction, it is committed at once."""
+    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> int:
+        """Run a statement, and return the number of changed rows. Outside a transaction, it is
+        committed at once."""
         compiled = _STATEMENTS.compiled[statement]
-        await self._driver.execute(compiled.text, *compiled.arguments(parameters))
+        done = await self._driver.execute(compiled.text, *compiled.arguments(parameters))
+        return int(done.rsplit(" ", 1)[1])
+
+    async def mark(self, name: str) -> int | None:
+        """Return the value of a mark, or None if there is none."""
+        rows = await self.fetch(Statement.MARK, {"name": name})
+        return rows[0][0] if rows else None
+
+    async def origin(self) -> int:
+        """Return a number that another copy of the database does not share: of its cluster, its
+        timeline and the table. 0 if there is no table yet, or if the database does not tell."""
+        try:
+            ((cluster, timeline, table),) = await self._driver.fetch(_ORIGIN)
+        except asyncpg.PostgresError as error:  # it has no such functions, or does not permit them
+            logger.debug("the origin of the database is unknown: %s", error)
+            return 0
+        return 0 if table is None else crc32(f"{cluster} {timeline} {table}".encode()) or 1
 
     async def listen(self, hear: Any) -> None:
         """Call `hear` for every NOTIFY."""
         await self._driver.add_listener(CHANNEL, hear)
 
     async def begin_set_up(self) -> None:
-        """Begin a transaction without other set-ups or writers, and create missing tables and
-        indexes."""
+        """Begin a transaction without other set-ups or writers, and create missing tables, columns
+        of digests and indexes."""
         await self._driver.execute(f"BEGIN; SELECT pg_advisory_xact_lock({SET_UP_LOCK})")
         await self._driver.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         for definition in _STATEMENTS.definitions:
             await self._driver.execute(definition)
+        if not await self._driver.fetchval(_HAS_DIGESTS):
+            await self._driver.execute(_STATEMENTS.adding_digests)
         await self.execute(Statement.ADD_MARK, {"which": "newest", "to": FIRST_REVISION})
+        if origin := await self.origin():
+            await self.execute(Statement.ADD_MARK, {"which": "origin", "to": origin})
 
     async def upgrade(self, schema: int) -> None:
         """Upgrade tables of an older schema to this one."""
@@ -268,21 +341,33 @@ class PostgresqlConnection:
         """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Append rows to the log in a transaction that holds the write lock. Raises Unavailable if
-        the newest revision changed nevertheless."""
-        ((newest,),) = await self.fetch(Statement.MARK, {"name": "newest"})
-        if not await self.append_next(newest, records):
-            raise Unavailable("the newest revision changed under its lock")
+    async def append(self, records: Sequence[Record]) -> int:
+        """Append rows to the log in a transaction that holds the write lock. Returns the digest of
+        the last one. Raises Unavailable if the newest revision changed nevertheless."""
+        newest = await _newest(self)
+        for start in range(0, len(records), ROWS):
+            rows = records[start : start + ROWS]
+            last = await self.append_next(newest, rows)
+            if last is None:
+                raise Unavailable("the newest revision changed under its lock")
+            newest = Head(rows[-1].revision, last)
+        return newest.digest
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Append rows if `after` is the newest revision, and return whether it is.
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Append rows if `after` is the newest row. Returns the digest of the last one, or None if
+        it is not.
 
-        This is one statement, so that no process falls asleep with the lock.
+        This is one statement, so that no process falls asleep with the lock. More than `ROWS` rows
+        are not appended.
         """
+        if len(records) > ROWS:
+            return None
         columns = map(list, zip(*records, strict=True))
-        newest = records[-1].revision
-        return bool(await self._driver.fetch(self._append, *columns, newest, after))
+        digests = [digest(record) for record in records]
+        done = await self._driver.fetch(
+            self._append, *columns, digests, records[-1].revision, *after
+        )
+        return digests[-1] if done else None
 
     async def close(self) -> None:
         """Close the connection within one second, or terminate it. Never fails."""

@@ -18,12 +18,12 @@ from typing import Any, Literal
 
 import aiosqlite
 
-from inkube.storage import files
+from inkube.storage import files, wal
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
-from inkube.storage.log import Record, Rows
+from inkube.storage.log import Head, Record, Rows, digest
 from inkube.storage.sql import statements
 from inkube.storage.sql.log import SqlLog
-from inkube.storage.sql.statements import Row, Statement
+from inkube.storage.sql.statements import COLUMNS, Row, Statement
 
 # "inku" in the header of the file, so that the database of another program is never written
 APPLICATION_ID = 0x696E6B75
@@ -67,11 +67,18 @@ _JOINED = """
 SELECT count(*), sum(length(data) <= ?), group_concat(revision), group_concat(key, char(10)),
        group_concat(created), group_concat(CASE WHEN deleted THEN revision END),
        CAST(group_concat(CASE WHEN length(data) <= ? THEN data END, char(10)) AS BLOB),
-       (SELECT value FROM meta WHERE name = 'compacted')
+       (SELECT max(value) FROM meta WHERE name IN ('compacted', 'epoch')), max(revision), digest
 FROM (SELECT * FROM log WHERE revision > ? ORDER BY revision LIMIT ?)
 """
 _NEWEST = _STATEMENTS.compiled[Statement.NEWEST].text
-_COMPACTED = "SELECT value FROM meta WHERE name = 'compacted'"
+_HAS_DIGESTS = "SELECT count(*) FROM pragma_table_info('log') WHERE name = 'digest'"
+_COMPACTED = "SELECT max(value) FROM meta WHERE name IN ('compacted', 'epoch')"
+_BASE = """
+SELECT COALESCE(
+    (SELECT digest FROM log WHERE revision = ?),
+    (SELECT digest.value FROM meta AS digest, meta AS boundary
+     WHERE digest.name = 'boundary_digest' AND boundary.name = 'boundary' AND boundary.value = ?))
+"""
 _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 
 
@@ -79,16 +86,16 @@ _insertion = lru_cache(maxsize=ROWS)(_STATEMENTS.insertion)
 def _insertion_after(rows: int) -> str:
     """Return one statement that inserts this number of rows if no other process has written since.
 
-    The first parameter is the revision of the first row, the second is the revision before it. If
-    another process has appended the first revision, the primary key rejects the row. If this
-    process has not seen the latest compaction, a null key rejects it. A query for the newest
-    revision would take a third more time: a statement that reads the table it writes to first
-    copies all rows aside.
+    The parameters are the revision of the first row, and then the row before it: its revision, and
+    twice its revision and its digest. If another process has appended the first revision, the
+    primary key rejects the row. If this process has not seen the latest compaction, or the row
+    before has another digest (the log has another history), a null key rejects it.
     """
-    row = f"({', '.join('?' * len(Record._fields))})"
-    first = row.replace("?, ?", f"?, CASE WHEN ({_COMPACTED}) <= ? THEN ? END", 1)
+    row = f"({', '.join('?' * len(COLUMNS))})"
+    condition = f"({_COMPACTED}) <= ? AND (? = 0 OR ({_BASE}) IN (0, ?))"
+    first = row.replace("?, ?", f"?, CASE WHEN {condition} THEN ? END", 1)
     return (
-        f"INSERT INTO log ({', '.join(Record._fields)}) "  # noqa: S608 # names of our own
+        f"INSERT INTO log ({', '.join(COLUMNS)}) "  # noqa: S608 # names of our own
         f"VALUES {', '.join([first, *[row] * (rows - 1)])}"
     )
 
@@ -98,9 +105,15 @@ def _cells(records: Sequence[Record]) -> list[Any]:
     sqlite3 searches for an adapter each time, which takes a fifth of an insertion."""
     return [
         cell
-        for revision, key, previous, created, deleted, data, time in records
-        for cell in (revision, key, previous, created, int(deleted), bytearray(data), time)
-    ]
+        for record in records
+        for revision, key, previous, created, deleted, data, time in (record,)
+        for cell in (
+            revision, key, previous, created, int(deleted), digest(record), bytearray(data), time
+        )
+    ]  # fmt: skip
+
+
+_DIGEST = COLUMNS.index("digest") - len(COLUMNS)
 
 
 class SqliteDatabase:
@@ -128,6 +141,8 @@ class SqliteDatabase:
             files.create(Path(self.name))
         except OSError as error:
             raise Unavailable(f"{self.name}: {error}") from error
+        self._check_wal()
+        await self._check_unused()
         sqlite3.connect(self.name).close()
         self._presence.note()
         driver = await _opened(self.name)
@@ -135,12 +150,48 @@ class SqliteDatabase:
         self._connections.add(connection)
         try:
             await connection.prepare(self._options)
-            self._presence.note_wal()
+            self._presence.note_opened()
             files.make_private(Path(self.name))
         except BaseException:
             await connection.close()
             raise
         return connection
+
+    def _check_wal(self) -> None:
+        """Check the `-wal` of processes that ended, before SQLite leaves out what follows damage.
+        Raises Unavailable."""
+        path = Path(self.name)
+        try:
+            damage = wal.damage(path)
+        except OSError as error:
+            raise Unavailable(f"{self.name}-wal: {error}") from error
+        if damage:
+            raise Unavailable(
+                f"{self.name} cannot be read to its end: {damage}. Stop every server of it, then "
+                f"keep what can be read: inkube repair {self.name}"
+            )
+
+    async def _check_unused(self) -> None:
+        """Check that no other process uses a file without its `-shm`: a new one would begin another
+        history. Raises Unavailable."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._options.lock_timeout
+        while files.lacks_index(Path(self.name)):
+            with contextlib.closing(sqlite3.connect(self.name, timeout=0)) as probe:
+                try:
+                    # this needs no -shm, but the file for itself
+                    probe.execute("PRAGMA locking_mode = EXCLUSIVE")
+                    probe.execute("SELECT count(*) FROM sqlite_master").fetchall()
+                    return
+                except sqlite3.Error as error:
+                    if not _is_busy(_code(error)):
+                        return  # what it is, is told by the next connection
+            if clock() > deadline:
+                raise Unavailable(
+                    f"{self.name}-shm was deleted while another process uses {self.name}. Stop "
+                    "that process, then start again"
+                )
+            await asyncio.sleep(WAL_RETRY)
 
     def translate(self, error: Exception) -> LogError:
         """Return the LogError for an error of the driver."""
@@ -149,15 +200,21 @@ class SqliteDatabase:
             return NotOurs(f"{self.name} is not a database")
         if _is_busy(code):
             return Locked(f"{self.name} is locked by another process")
+        if code.startswith("SQLITE_CORRUPT"):
+            self._presence.condemn(str(error))
         return Unavailable(f"{self.name}: {error}")
 
     def survives(self, error: BaseException) -> bool:
         """Return True: a failed statement changes nothing, and the file is still open."""
         return True
 
-    def glance(self) -> int | None:
-        """Return the newest committed revision (0 for an empty log), or None if the file cannot be
-        read at the moment. Can raise `errors`."""
+    def check(self) -> None:
+        """Check that the files are those that were opened. Raises Unavailable."""
+        self._presence.check()
+
+    def glance(self) -> Head | None:
+        """Return the newest committed row, or None if the file cannot be read at the moment. Can
+        raise `errors`."""
         if self._glass is None:
             # In WAL mode, a read-only connection never waits for a writer. If it would have to wait
             # (a file that is being recovered), it fails at once. A deleted file is not created
@@ -165,15 +222,15 @@ class SqliteDatabase:
             where = f"{Path(self.name).as_uri()}?mode=rw"
             self._glass = sqlite3.connect(where, uri=True, timeout=0, isolation_level=None)
         try:
-            ((newest,),) = self._glass.execute(_NEWEST).fetchall()
+            rows = self._glass.execute(_NEWEST).fetchall()
         except sqlite3.Error as error:
             if _is_busy(_code(error)):
                 return None
             raise
-        return newest or 0
+        return Head(*rows[0]) if rows else Head(0)
 
-    async def newest(self) -> int:
-        """Return the newest committed revision (0: an empty log), once the file can be read.
+    async def newest(self) -> Head:
+        """Return the newest committed row, once the file can be read.
 
         Raises Locked after `lock_timeout` seconds. Can raise `errors`.
         """
@@ -187,12 +244,11 @@ class SqliteDatabase:
                 raise Locked(f"{self.name} is locked by another process")
             await asyncio.sleep(WAL_RETRY)
 
-    async def news(self, revision: int, within: float) -> int:
-        """Wait `within` seconds. Returns the newest revision if it is newer than `revision`, else
-        0."""
+    async def news(self, revision: int, within: float) -> Head:
+        """Wait `within` seconds. Returns the newest row. Raises Unavailable."""
         await asyncio.sleep(within)
-        newest = self.glance() or 0
-        return newest if newest > revision else 0
+        self._presence.check()
+        return self.glance() or Head(revision)
 
     async def close(self) -> None:
         """Release all resources except the connections that `connect` returned. Can be called
@@ -200,15 +256,15 @@ class SqliteDatabase:
         if self._glass is not None:
             glass, self._glass = self._glass, None
             glass.close()
-        self._forget_wal()
+        self._forget()
 
     def _closed(self, connection: "SqliteConnection") -> None:
         self._connections.discard(connection)
-        self._forget_wal()
+        self._forget()
 
-    def _forget_wal(self) -> None:
+    def _forget(self) -> None:
         if not self._connections and self._glass is None:
-            self._presence.forget_wal()
+            self._presence.forget()
 
 
 async def _opened(name: str) -> aiosqlite.Connection:
@@ -293,7 +349,7 @@ class SqliteConnection:
             (row,) = await self._driver.execute_fetchall(_JOINED, (JOINED, JOINED, revision, limit))
         except sqlite3.Error:  # invalid text, or a value that is too long
             return None
-        count, fitting, revisions, keys, created, deleted, data, compacted = row
+        count, fitting, revisions, keys, created, deleted, data, compacted, _, digest = row
         if not count:
             return None
         rows = Rows(
@@ -303,21 +359,28 @@ class SqliteConnection:
             frozenset(map(int, deleted.split(","))) if deleted else (),
             (data or b"").split(b"\n"),
             (compacted,),
+            digest,
         )
         # a line feed occurs neither in JSON nor in a key of a client
         whole = fitting == count == len(rows.keys) == len(rows.data)
         return rows if whole else None
 
-    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> None:
-        """Run a statement. Outside a transaction, it is committed at once."""
+    async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> int:
+        """Run a statement, and return the number of changed rows. Outside a transaction, it is
+        committed at once."""
         compiled = _STATEMENTS.compiled[statement]
-        await self._driver.execute(compiled.text, compiled.arguments(parameters))
+        cursor = await self._driver.execute(compiled.text, compiled.arguments(parameters))
+        return cursor.rowcount
 
     async def begin_set_up(self) -> None:
-        """Begin a transaction with the write lock, and create missing tables and indexes."""
+        """Begin a transaction with the write lock, and create missing tables, columns of digests
+        and indexes."""
         await self.begin()
         for definition in _STATEMENTS.definitions:
             await self._driver.execute(definition)
+        ((digests,),) = await self._driver.execute_fetchall(_HAS_DIGESTS)
+        if not digests:
+            await self._driver.execute(_STATEMENTS.adding_digests)
 
     async def upgrade(self, schema: int) -> None:
         """Upgrade tables of an older schema to this one."""
@@ -338,32 +401,39 @@ class SqliteConnection:
     async def commit(self) -> None:
         """Commit the transaction."""
         await self._driver.execute("COMMIT")
+        self._presence.check()
 
     async def roll_back(self) -> None:
         """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
-    async def append(self, records: Sequence[Record]) -> None:
-        """Append rows to the log, in statements of at most `ROWS` rows."""
+    async def append(self, records: Sequence[Record]) -> int:
+        """Append rows to the log, in statements of at most `ROWS` rows. Returns the digest of the
+        last one."""
         for start in range(0, len(records), ROWS):
-            rows = records[start : start + ROWS]
-            await self._driver.execute(_insertion(len(rows)), _cells(rows))
+            cells = _cells(rows := records[start : start + ROWS])
+            await self._driver.execute(_insertion(len(rows)), cells)
+        return int(cells[_DIGEST])
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
-        """Append rows if `after` is the newest revision, and return whether it is.
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
+        """Append rows if `after` is the newest row. Returns the digest of the last one, or None if
+        it is not.
 
         One statement is a transaction, and takes one call to the driver's thread instead of five. A
         single writer waits for each of these calls. More than `ROWS` rows are not appended.
         """
-        if len(records) > ROWS or records[0].revision != after + 1:
-            return False
+        if len(records) > ROWS or records[0].revision != after.revision + 1:
+            return None
         self._presence.check()
-        revision, *cells = _cells(records)
+        cells = _cells(records)
+        before = after.revision
+        cells[1:1] = (before, after.digest, before, before, after.digest)
         try:
-            await self._driver.execute(_insertion_after(len(records)), [revision, after, *cells])
+            await self._driver.execute(_insertion_after(len(records)), cells)
         except sqlite3.IntegrityError:
-            return False
-        return True
+            return None
+        self._presence.check()  # before anybody is told
+        return int(cells[_DIGEST])
 
     async def close(self) -> None:
         """Close the connection. Never fails."""

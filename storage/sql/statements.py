@@ -13,7 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SCHEMA = 2
-"""The version of the schema. Version 1 had no times."""
+"""The version of the schema. Version 1 had no times. The column of digests came later and has no
+version of its own: releases that do not know it read and write the table as before."""
+
+COLUMNS = ("revision", "key", "previous", "created", "deleted", "digest", "data", "time")
+"""The cells of a new row, in the order in which they are bound."""
 
 # a number above every limit, for queries without one
 ALL = 2**62
@@ -29,12 +33,16 @@ class Statement(Enum):
     ADD_MARK = "ADD_MARK"
     HORIZON = "HORIZON"
     NEWEST = "NEWEST"
+    HEAD = "HEAD"
+    BASE = "BASE"
+    DIGEST = "DIGEST"
     FIRST_AFTER = "FIRST_AFTER"
     MISSED = "MISSED"
     ROWS = "ROWS"
     CHANGES = "CHANGES"
     AT = "AT"
     GROWN = "GROWN"
+    COUNT = "COUNT"
     FORGET_OUTLIVED = "FORGET_OUTLIVED"
     FORGET_ENDED = "FORGET_ENDED"
 
@@ -74,6 +82,12 @@ class Statements(NamedTuple):
         name = f"{self.place}.log" if self.place else "log"
         if schema < 2:
             yield f"ALTER TABLE {name} ADD COLUMN time BIGINT DEFAULT 0 NOT NULL"
+
+    @property
+    def adding_digests(self) -> str:
+        """The statement that adds the column of digests to a table without one."""
+        name = f"{self.place}.log" if self.place else "log"
+        return f"ALTER TABLE {name} ADD COLUMN digest BIGINT DEFAULT 0 NOT NULL"
 
 
 def sqlite() -> Statements:

@@ -91,6 +91,19 @@ async def test_reset_makes_the_state_that_of_the_start(server, web):
     assert await web.names() == ["one"]
 
 
+async def test_a_state_of_any_size_is_restored_and_reset(server, web):
+    await web.post("snapshot", name="empty")
+    for n in range(600):
+        await server.client.create(config_map(f"m-{n:03}"))
+    await web.post("snapshot", name="full")
+    await web.post("restore", name="empty")
+    assert await web.names() == []
+    await web.post("restore", name="full")
+    assert len(await web.names()) == 600
+    await web.post("reset")
+    assert await web.names() == []
+
+
 async def test_what_every_server_has_survives_a_reset(web):
     path = "/apis/scheduling.k8s.io/v1/priorityclasses"
     classes = await web.names(path)

@@ -182,7 +182,9 @@ async def test_a_log_that_contradicts_itself_is_told_and_repaired(file, told, da
     assert told in found.output
     assert f"inkube repair {file}" in found.output
     repaired = run(main, ["repair", str(file)])
-    assert (repaired.exit_code, "forgotten: " in repaired.output) == (0, True)
+    assert repaired.exit_code == 0
+    is_twice = told == "comes after"  # and the same, so nothing is lost
+    assert ("forgotten: " in repaired.output) != is_twice
     assert run(main, ["check", str(file)]).output == f"{file} is sound\n"
     async with APIServer(data=file) as server:
         assert server.store.revision >= newest, "no revision is given twice"

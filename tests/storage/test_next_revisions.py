@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inkube.storage.log import Log, Record
+from inkube.storage.log import Head, Log, Record, digest
 from inkube.storage.sql.sqlite import ROWS, sqlite_log
 
 
@@ -67,9 +67,10 @@ async def test_they_are_appended_exactly_where_nothing_is_newer(seed: int, tmp_p
                     seen = model.newest
                 case _:
                     records = model.records(chance, seen, chance.randint(1, 4))
-                    done = await here.append_next(seen, records)
-                    assert done == (seen == model.newest)
-                    if done:
+                    before = digest(expected[-1]) if expected and seen == model.newest else 0
+                    last = await here.append_next(Head(seen, before), records)
+                    assert last == (digest(records[-1]) if seen == model.newest else None)
+                    if last is not None:
                         model.write(records)
                         expected += records
                         seen = model.newest
@@ -91,8 +92,8 @@ async def test_what_does_not_follow_is_not_appended(tmp_path: Path):
             Record(newest + n, f"/r/{n}", 0, newest + n, False, b"{}", 0)
             for n in range(1, ROWS + 2)
         ]
-        assert not await log.append_next(newest, gap)
-        assert not await log.append_next(newest, many)
+        assert await log.append_next(Head(newest), gap) is None
+        assert await log.append_next(Head(newest), many) is None
         assert not (await log.missed(newest, 10)).records
     finally:
         await log.close()

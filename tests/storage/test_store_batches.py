@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from inkube.storage import writes
-from inkube.storage.errors import AlreadyExists, Conflict
+from inkube.storage.errors import AlreadyExists, Conflict, SlowConsumer
 from inkube.storage.store import LARGEST_BATCH
 
 
@@ -70,3 +70,35 @@ async def test_a_batch_has_bounds_and_writes_a_key_once(backend):
         await store.commit([writes.Create(f"/{n}", {}) for n in range(LARGEST_BATCH + 1)])
     with pytest.raises(ValueError, match="only one write for each key"):
         await store.commit([writes.Create("/a", {}), writes.Create("/a", {})])
+
+
+async def test_a_restored_state_has_any_size_and_readers_see_all_of_it_or_nothing(backend):
+    store = await backend.open()
+    await store.commit([writes.Create(f"/r/old-{n}", {"v": 1}) for n in range(LARGEST_BATCH)])
+    size = 12_000
+    batch = [writes.Create(f"/r/{n:05}", {"v": 2}) for n in range(size)]
+    batch += [writes.Delete(entry.key, entry.revision) for entry in store.list("/r/")]
+    before = store.revision
+    with store.subscribe("/r/", before) as watching:
+        restoring = asyncio.ensure_future(store.restore(batch))
+        while not restoring.done():
+            assert store.count("/r/") in (LARGEST_BATCH, size)
+            await asyncio.sleep(0)
+        assert len(await restoring) == len(batch)
+        with pytest.raises(SlowConsumer):
+            await watching.next_batch()
+    assert store.count("/r/") == size
+    told = []
+    with store.subscribe("/r/", before) as watching:  # it continues from its last revision
+        while len(told) < len(batch):
+            told += await watching.next_batch()
+    assert [change.revision for change in told] == list(range(before + 1, before + 1 + len(batch)))
+
+
+async def test_a_restored_state_that_meets_another_write_changes_nothing(backend):
+    store = await backend.open()
+    batch = [writes.Create(f"/r/{n:05}", {"v": 2}) for n in range(500)]
+    await store.create("/r/00499", {"v": 1})
+    with pytest.raises(AlreadyExists):
+        await store.restore(batch)
+    assert store.count("/r/") == 1

@@ -32,8 +32,9 @@ class GatedLog(MemoryLog):
         self.error: Exception | None = None
         self._held: Sequence[Record] = ()
 
-    async def append(self, records: Sequence[Record]) -> None:
+    async def append(self, records: Sequence[Record]) -> int:
         self._held = records
+        return 0
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Any]:

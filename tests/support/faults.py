@@ -13,6 +13,7 @@ clients and faults do, but not when.
 import argparse
 import asyncio
 import contextlib
+import dataclasses
 import itertools
 import json
 import random
@@ -30,7 +31,7 @@ import aiohttp
 import fleets
 import histories
 import postgresql
-from fleets import SET_UPS, Breaker, Fleet
+from fleets import SET_UPS, Breaker, Fleet, Loss
 from histories import ABSENT, Event, History, Horizon, Listing, Log, Operation, Watching
 
 NAMESPACE = "rounds"
@@ -50,6 +51,8 @@ CUTS = 10
 PENDING = 1_000
 """The maximum of unanswered writes that are kept, because they may still happen in a later
 round."""
+JUMP = 500_000
+"""A log that jumps further has begun an epoch."""
 TOLD = 5
 """The maximum of violations that are printed for a round."""
 
@@ -173,8 +176,11 @@ class Campaign:
         ]
         await asyncio.sleep(seconds)
         wrong = []
+        loss: Loss | None = None
         try:
-            await self.breaker.cause(fault)
+            loss = await self.breaker.lose(fault)
+            if loss is None:
+                await self.breaker.cause(fault)
         except (TimeoutError, RuntimeError) as error:
             wrong.append(f"a server did not come back: {error}")
         await asyncio.sleep(seconds)
@@ -192,8 +198,49 @@ class Campaign:
             with contextlib.suppress(NotAsked, Unanswered):
                 async with Web(server.url) as web:
                     await self._list(web, history, {})
+        if loss is not None:
+            return wrong + await self._judge_after(loss, history)
         await self._replay(history, begun, end.result())
         return wrong + await self._judge(history, begun, living)
+
+    async def _judge_after(self, loss: Loss, history: History) -> list[str]:
+        """Judge what clients asked after a loss by the log as it was then. What they asked before
+        may be lost, but no watch may go on from there."""
+        before, self._log = self._log.newest, Log()
+        _, wrong = self._log.read(loss.rows, loss.horizon)
+        begun, living = self._log.newest, dict(self._log.living)
+        written = {row.tag for row in loss.rows if row.key.startswith(PREFIX)}
+        after = History(history.prefix, strange=history.strange)
+        for each in history.operations:
+            if each.asked >= loss.time:
+                after.operations.append(each)
+            elif each.answered >= loss.time and each.kind != "get":
+                self._pending.append(dataclasses.replace(each, outcome="unknown"))
+            elif each.asked >= loss.kept and each.is_acknowledged and each.kind != "delete":
+                self.counts["writes that had to be kept"] += 1
+                if each.tag not in written and not self._is_replaced(each):
+                    wrong.append(f"{each} was acknowledged, and is lost")
+        after.lists = [each for each in history.lists if each.asked >= loss.time]
+        found = await self._judge(after, begun, living)
+        horizon = self._log.compacted
+        for watch in history.watches:
+            if watch.start >= max(begun, horizon):
+                after.watches.append(watch)
+            elif horizon - watch.start > JUMP and any(
+                each.revision > horizon for each in watch.events
+            ):
+                wrong.append(f"a watch from {watch.start} went on beyond {horizon}")
+        self.counts["epochs"] += horizon - before > JUMP
+        rows = [row for row in self._log.recent.values() if row.key.startswith(PREFIX)]
+        for watch in after.watches:
+            wrong += histories.mistold(watch, PREFIX, rows, horizon)
+        self.counts["events after a loss"] += sum(len(each.events) for each in after.watches)
+        self.counts["violations: after a loss"] += len(wrong)
+        return found + [f"after a loss: {text}" for text in wrong]
+
+    def _is_replaced(self, write: Operation) -> bool:
+        """Whether a later state of its key is in the log, whose earlier rows may be compacted."""
+        return self._log.living.get(write.key, 0) > write.revision
 
     async def _judge(self, history: History, begun: int, living: dict[str, int]) -> list[str]:
         rows, wrong = await self._read()

@@ -6,19 +6,23 @@ storage. Its faults are methods of `Breaker`; when one returns, every server is 
 
 import asyncio
 import contextlib
+import math
 import os
 import random
 import signal
 import sqlite3
 import sys
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import aiohttp
 import asyncpg
+import failovers
 import patience
 import postgresql
+import touches
 from histories import Row
 
 PROGRAM = Path(sys.executable).with_name("inkube")
@@ -39,6 +43,8 @@ class SetUp(NamedTuple):
     servers: int
     workers: int
     on_postgresql: bool = False
+    is_promoted: bool = False
+    is_touched: bool = False
 
 
 SET_UPS = {
@@ -46,7 +52,25 @@ SET_UPS = {
     "workers": SetUp("one server of two workers on a file", 1, 2),
     "servers": SetUp("two servers on a file", 2, 1),
     "replicas": SetUp("two servers of two workers on PostgreSQL", 2, 2, on_postgresql=True),
-}
+    "promoted": SetUp(
+        "two servers on PostgreSQL with a replica that is promoted", 2, 1,
+        on_postgresql=True, is_promoted=True,
+    ),
+    "touched": SetUp(
+        "one server of two workers on a file that is touched from outside", 1, 2, is_touched=True
+    ),
+}  # fmt: skip
+
+
+class Loss(NamedTuple):
+    """The log as it was read at a time without a server, after commits may have been lost: its
+    rows, and the revision of its horizon. Everything that clients ask from then on is judged by it.
+    Acknowledged writes that were asked after the time `kept` may not be lost."""
+
+    time: float
+    rows: list[Row]
+    horizon: int
+    kept: float
 
 
 class Data(Protocol):
@@ -72,24 +96,26 @@ class File:
     """One SQLite file."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     @property
     def options(self) -> list[str]:
         """See Data."""
-        return ["--data", str(self._path)]
+        return ["--data", str(self.path)]
 
     @property
     def visits(self) -> list[list[str]]:
         """See Data."""
-        return [["check", str(self._path)], ["log", *self.options]]
+        return [["check", str(self.path)], ["log", *self.options]]
 
     async def rows(self, after: int) -> tuple[list[Row], int]:
         """See Data."""
-        uri = f"{self._path.as_uri()}?mode=ro"
+        uri = f"{self.path.as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as database:
             database.execute("BEGIN")
-            ((compacted,),) = database.execute("SELECT value FROM meta WHERE name = 'compacted'")
+            ((compacted,),) = database.execute(
+                "SELECT max(value) FROM meta WHERE name IN ('compacted', 'epoch')"
+            )
             rows = database.execute(
                 "SELECT revision, key, previous, deleted, data FROM log"
                 " WHERE revision > ? OR revision <= ? ORDER BY revision",
@@ -102,8 +128,18 @@ class Database:
     """A database of a PostgreSQL whose faults are tested, too."""
 
     def __init__(self, cluster: postgresql.Cluster, url: str) -> None:
-        self.cluster = cluster
+        self._cluster = cluster
         self._url = url
+
+    @property
+    def cluster(self) -> postgresql.Cluster:
+        """The cluster that serves it."""
+        return self._cluster
+
+    @property
+    def direct(self) -> str:
+        """Its URL at the cluster itself."""
+        return self._url
 
     @property
     def options(self) -> list[str]:
@@ -117,11 +153,11 @@ class Database:
 
     async def rows(self, after: int) -> tuple[list[Row], int]:
         """See Data."""
-        connection = await asyncpg.connect(self._url)
+        connection = await asyncpg.connect(self.direct)
         try:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 compacted = await connection.fetchval(
-                    "SELECT value FROM inkube.meta WHERE name = 'compacted'"
+                    "SELECT max(value) FROM inkube.meta WHERE name IN ('compacted', 'epoch')"
                 )
                 rows = await connection.fetch(
                     "SELECT revision, key, previous, deleted, data FROM inkube.log"
@@ -132,6 +168,29 @@ class Database:
                 return [_row(row) for row in rows], compacted
         finally:
             await connection.close()
+
+
+class Promoted(Database):
+    """A database of a primary with a replica, which take turns."""
+
+    def __init__(self, pair: failovers.Pair, name: str) -> None:
+        super().__init__(pair.primary, pair.url(name))
+        self.pair = pair
+        self._name = name
+
+    @property
+    def cluster(self) -> postgresql.Cluster:
+        """The primary."""
+        return self.pair.primary
+
+    @property
+    def direct(self) -> str:
+        """See Database."""
+        return self.pair.direct(self._name)
+
+
+class Touched(File):
+    """A file that other programs change."""
 
 
 def _row(row: Iterable[object]) -> Row:
@@ -184,6 +243,7 @@ class Server:
         async with asyncio.timeout(PATIENCE):
             first = (await self.process.stdout.readline()).decode()
         if "serves on" not in first:
+            await self.close()
             raise RuntimeError(f"a server did not start: {first}{self.log[-2000:]}")
         self._port = int(first.rsplit(":", 1)[1])
 
@@ -200,6 +260,17 @@ class Server:
         """End it with all its workers. Raises TimeoutError."""
         await self.end()
         await self._wait_for_orphans()
+
+    async def silent(self) -> None:
+        """Wait until nobody listens at its port. Raises TimeoutError."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                try:
+                    _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+                except OSError:
+                    return
+                writer.close()
+                await asyncio.sleep(LOOK)
 
     async def _wait_for_orphans(self) -> None:
         for pid in self._orphans:
@@ -270,10 +341,13 @@ async def running(what: SetUp, folder: Path, seed: int) -> AsyncIterator[Fleet]:
     async with contextlib.AsyncExitStack() as stack:
         data: Data
         if what.on_postgresql:
-            cluster = stack.enter_context(postgresql.cluster(durable=True))
-            data = Database(cluster, await cluster.database())
+            if what.is_promoted:
+                data = await _promoted(stack, seed)
+            else:
+                cluster = stack.enter_context(postgresql.cluster(durable=True))
+                data = Database(cluster, await cluster.database())
         else:
-            data = File(folder / "inkube.db")
+            data = (Touched if what.is_touched else File)(folder / "inkube.db")
         servers = [
             Server(folder / f"server{number}", data.options, what.workers)
             for number in range(what.servers)
@@ -284,6 +358,13 @@ async def running(what: SetUp, folder: Path, seed: int) -> AsyncIterator[Fleet]:
         fleet = Fleet(servers, data, seed)
         await fleet.back()
         yield fleet
+
+
+async def _promoted(stack: contextlib.AsyncExitStack, seed: int) -> Promoted:
+    pair = failovers.Pair(stack.enter_context(postgresql.folder()), random.Random(seed))
+    stack.push_async_callback(pair.close)
+    await pair.open()
+    return Promoted(pair, await pair.database())
 
 
 class Breaker:
@@ -300,6 +381,10 @@ class Breaker:
     @property
     def names(self) -> list[str]:
         """Every fault, the most important first."""
+        if isinstance(self._fleet.data, Promoted):
+            return ["promote", "put_back", "kill", "promote", "sleep", "sever"]
+        if isinstance(self._fleet.data, Touched):
+            return [*touches.ALL, "kill_one", "kill_all"]
         found = ["kill", "kill_all", "sleep", "cut", "end", "visit"]
         if len(self._workers()) > 1:
             found[1:1] = ["kill_one", "end_one", "kill_beside_sleeper"]
@@ -312,6 +397,70 @@ class Breaker:
         await self._fleet.revive()
         await getattr(self, name)()
         await self._fleet.back()
+
+    async def lose(self, name: str) -> Loss | None:
+        """Cause a fault after which commits may be lost; None if it is no such fault. Raises
+        TimeoutError, and RuntimeError if a server does not come back."""
+        data = self._fleet.data
+        if name in ("promote", "put_back"):
+            assert isinstance(data, Promoted)
+            await self._fleet.revive()
+            self.kills += 1
+            change = data.pair.promoted if name == "promote" else data.pair.put_back
+            async with change():
+                loss = Loss(time.monotonic(), *await data.rows(-1), math.inf)
+        elif name in touches.ALL:
+            assert isinstance(data, Touched)
+            await self._fleet.revive()
+            loss = await self._touch(data, touches.ALL[name])
+        else:
+            return None
+        await self._fleet.back()
+        return loss
+
+    async def _touch(self, data: Touched, touch: touches.Touch) -> Loss:
+        """Change the file, let clients go on, and do what the documentation says: stop the server,
+        check the file, repair it if it is damaged, start again."""
+        (server,) = self._fleet.servers
+        if touch.when_stopped:
+            await self._stop(server)
+        else:
+            await asyncio.to_thread(touch.prepare, data.path)
+            await asyncio.sleep(self._fleet.random.uniform(0.2, 1.5))
+        await asyncio.to_thread(touch.do, data.path, self._fleet.random)
+        touched = time.monotonic()
+        if not touch.when_stopped:
+            await asyncio.sleep(self._fleet.random.uniform(0.2, 1.5))
+            await self._stop(server)
+        if await self._is_damaged(data.path):
+            if touch.when_stopped:
+                with contextlib.suppress(RuntimeError):
+                    await server.start()
+                    self.told.append("a server started on a file that check calls damaged")
+                    await self._stop(server)
+            code, told = await self._run("repair", str(data.path))
+            if code:
+                self.told.append(f"repair: {told}")
+        kept = -math.inf if touch.keeps else touched
+        loss = Loss(time.monotonic(), *await data.rows(-1), kept)
+        await server.start()
+        return loss
+
+    async def _is_damaged(self, path: Path) -> bool:
+        return (await self._run("check", str(path)))[0] != 0
+
+    async def _stop(self, server: Server) -> None:
+        pids = server.pids
+        await server.end()
+        for pid in pids:
+            self._kill(pid)
+        await server.close()
+        await server.silent()  # a worker that the parent has just created ends by itself
+
+    async def _run(self, *command: str) -> tuple[int, str]:
+        program = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-1, stderr=-2)
+        told, _ = await program.communicate()
+        return program.returncode or 0, told.decode()[-2000:]
 
     async def kill(self) -> None:
         """kill -9 of a server, which its workers notice, and a new one in its place."""
@@ -365,10 +514,9 @@ class Breaker:
     async def visit(self) -> None:
         """Commands open the data while it is served, and close it again."""
         for command in self._fleet.data.visits:
-            visitor = await asyncio.create_subprocess_exec(PROGRAM, *command, stdout=-1, stderr=-2)
-            told, _ = await visitor.communicate()
-            if visitor.returncode:
-                self.told.append(f"inkube {' '.join(command)}: {told.decode()[-2000:]}")
+            code, told = await self._run(*command)
+            if code:
+                self.told.append(f"inkube {' '.join(command)}: {told}")
 
     async def restart(self) -> None:
         """The database is restarted."""

@@ -241,7 +241,7 @@ def judge(
         [
             text
             for watch in history.watches
-            for text in _mistold(watch, history.prefix, whole, horizon.revision)
+            for text in mistold(watch, history.prefix, whole, horizon.revision)
         ],
     )
 
@@ -446,7 +446,7 @@ def _mislisted(history: History, rows: Sequence[Row], horizon: Horizon) -> list[
     return found
 
 
-def _mistold(watch: Watching, prefix: str, rows: Sequence[Row], horizon: int) -> list[str]:
+def mistold(watch: Watching, prefix: str, rows: Sequence[Row], horizon: int) -> list[str]:
     """The differences between a watch and the log after the horizon."""
     told = [each for each in watch.events if each.revision > horizon or watch.start >= horizon]
     until = max([watch.until, *(each.revision for each in watch.events)])

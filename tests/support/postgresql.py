@@ -12,7 +12,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import asyncpg
@@ -34,7 +34,7 @@ def programs() -> Path | None:
     """The folder of initdb and postgres; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     if found:
-        return Path(found).parent
+        return Path(found).resolve().parent  # a link need not have the others beside it
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return places[-1].parent if places else None
 
@@ -51,17 +51,35 @@ def missing() -> str:
 class Cluster:
     """A running cluster. It can be stopped, killed, and started again on the same data."""
 
-    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        durable: bool = False,
+        settings: Mapping[str, str] | None = None,
+        of: "Cluster | None" = None,
+    ) -> None:
+        """Create a new cluster, or a replica of another one, which follows it."""
         self._data = folder / "data"
         self._log = folder / "log"
         self._durable = durable
+        self._settings = settings or {}
         self._numbers = itertools.count()
         self.port = _free_port()
         found = programs()
         assert found is not None, "ask `missing` first"
         self._programs = found
+        if of is not None:
+            _run([*_as_user(), found / "pg_basebackup", "-D", self._data, "-d", of.url("postgres"),
+                  "-R", "-X", "stream", "-c", "fast", "--no-sync"])  # fmt: skip
+            self.start()
+            return
         _run([*_as_user(), found / "initdb", "-D", self._data, "-U", "postgres", "-A", "trust",
-              "--no-sync", "--locale=C.UTF-8", "--encoding=UTF8"])  # fmt: skip
+              "--no-sync", "--locale=C.UTF-8", "--encoding=UTF8",
+              *(["--data-checksums"] if settings else [])])  # fmt: skip
+        # pg_rewind runs a server itself
+        with (self._data / "postgresql.conf").open("a") as file:
+            file.writelines(f"{name} = {value}\n" for name, value in self._settings.items())
         self.start()
 
     @property
@@ -71,13 +89,51 @@ class Cluster:
 
     def start(self) -> None:
         """Start it, and wait until it accepts connections."""
-        settings = {**SETTINGS, **({"fsync": "on"} if self._durable else {}), "port": self.port}
+        durable = {"fsync": "on"} if self._durable else {}
+        settings = {**SETTINGS, **self._settings, **durable, "port": self.port}
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._control("start", "-w", "-o", options)
 
     def stop(self, mode: str = "fast") -> None:
         """Stop it: `fast` ends connections, `immediate` is like a crash."""
         self._control("stop", "-w", "-m", mode)
+
+    def replica(self, folder: Path) -> "Cluster":
+        """Create a replica that follows this cluster."""
+        return Cluster(folder, durable=self._durable, settings=self._settings, of=self)
+
+    def promote(self) -> None:
+        """Make a replica a primary."""
+        self._control("promote", "-w")
+
+    def rewind(self, primary: "Cluster") -> None:
+        """Make a replica of a stopped cluster from which `primary` has branched off."""
+        _run([*_as_user(), self._programs / "pg_rewind", "-D", self._data, "-R", "--no-sync",
+              f"--source-server={primary.url('postgres')}"])  # fmt: skip
+        self.start()
+
+    async def receiver(self) -> int:
+        """The process of a replica that receives commits, or 0."""
+        connection = await asyncpg.connect(self.url("postgres"))
+        try:
+            return await connection.fetchval("SELECT pid FROM pg_stat_wal_receiver") or 0
+        finally:
+            await connection.close()
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the data of a stopped cluster."""
+        _run(["cp", "-a", self._data, folder])
+
+    def put_back(self, folder: Path) -> None:
+        """Replace the data of a stopped cluster by a copy, which is moved."""
+        shutil.rmtree(self._data)
+        _run(["mv", folder, self._data])
+
+    def remove(self) -> None:
+        """Stop it, and delete its data."""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            self.stop("immediate")
+        shutil.rmtree(self._data, ignore_errors=True)
 
     def restart(self, mode: str = "fast") -> None:
         """Stop and start it."""
@@ -117,18 +173,24 @@ class Cluster:
 @contextlib.contextmanager
 def cluster(*, durable: bool = False) -> Iterator[Cluster]:
     """Run a cluster as long as the block."""
-    folder = Path(tempfile.mkdtemp(prefix="inkube-postgresql-"))
-    running: Cluster | None = None
-    try:
-        if _is_root():
-            shutil.chown(folder, "postgres")
-        running = Cluster(folder, durable=durable)
-        yield running
-    finally:
-        if running is not None:
+    with folder() as place:
+        running = Cluster(place, durable=durable)
+        try:
+            yield running
+        finally:
             with contextlib.suppress(subprocess.CalledProcessError):
                 running.stop("immediate")
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[Path]:
+    """Yield a temporary folder in which PostgreSQL can create clusters."""
+    made = Path(tempfile.mkdtemp(prefix="inkube-postgresql-"))
+    try:
+        give(made)
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 async def gone(pid: int, number: int = signal.SIGKILL) -> None:
@@ -142,6 +204,12 @@ async def gone(pid: int, number: int = signal.SIGKILL) -> None:
         await asyncio.sleep(0.01)
 
 
+def give(folder: Path) -> None:
+    """Give a folder to the user who runs PostgreSQL."""
+    if _is_root():
+        shutil.chown(folder, "postgres")
+
+
 def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -152,10 +220,18 @@ def _as_user() -> list[str]:
 
 def _run(command: list[object]) -> None:
     # Run a program in a folder that its user may enter; print output only on failure.
-    subprocess.run(
-        [str(word) for word in command], check=True, cwd="/", stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL, timeout=SECONDS,
-    )  # fmt: skip
+    with (
+        tempfile.TemporaryFile() as told
+    ):  # a pipe would stay open in the server that pg_ctl starts
+        done = subprocess.run(
+            [str(word) for word in command], check=False, cwd="/", stdout=told, stderr=told,
+            timeout=SECONDS,
+        )  # fmt: skip
+        if done.returncode:
+            told.seek(0)
+            raise subprocess.CalledProcessError(
+                done.returncode, done.args, told.read().decode(errors="replace")[-2000:]
+            )
 
 
 def _free_port() -> int:

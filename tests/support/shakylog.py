@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from inkube.storage.errors import Locked, Unavailable
-from inkube.storage.log import Log, MemoryLog, Missed, Record, Transaction
+from inkube.storage.log import Head, Log, MemoryLog, Missed, Record, Transaction
 
 
 class ShakyLog(MemoryLog):
@@ -45,12 +45,12 @@ class ShakyLog(MemoryLog):
             if fails:
                 raise Unavailable("committed, and the answer was lost")
 
-    async def append_next(self, after: int, records: Sequence[Record]) -> bool:
+    async def append_next(self, after: Head, records: Sequence[Record]) -> int | None:
         """See Log."""
         async with self._lock:
             await self._pause()
-            if after != await self.newest():
-                return False
+            if after.revision != (await self.newest()).revision:
+                return None
             fails = self._fails()
             if fails and self._chance.random() < 0.5:
                 raise Unavailable("not committed, by chance")
@@ -58,7 +58,7 @@ class ShakyLog(MemoryLog):
             await self._pause()
             if fails:
                 raise Unavailable("committed, and the answer was lost")
-            return True
+            return 0
 
     def _fails(self) -> bool:
         fails = self._chance.random() < self.failing
@@ -82,6 +82,11 @@ class _Transaction:
         """See Transaction."""
         return await self._log.missed(revision, limit)
 
-    async def append(self, records: Sequence[Record]) -> None:
+    async def append(self, records: Sequence[Record]) -> int:
         """See Transaction."""
         self.records = records
+        return 0
+
+    async def begin_epoch(self, above: int) -> None:
+        """See Transaction. Never called, because this log never goes back."""
+        raise AssertionError("this log has one history")

@@ -34,6 +34,16 @@ def memory_of(cache):
     return size
 
 
+def test_what_was_made_of_a_lost_change_is_not_used_for_another_with_its_revision():
+    cache = FrameCache()
+    lost, other = (
+        Change("ADDED", Entry("/r/a", 107, 107, data), None) for data in (b"lost", b"other")
+    )
+    assert cache.get(lost, "json", lambda change: change.entry.data) == b"lost"
+    assert cache.get(other, "json", lambda change: change.entry.data) == b"other"
+    assert cache.get(lost, "json", lambda change: change.entry.data) == b"lost"
+
+
 def test_what_is_made_of_a_change_is_made_once():
     cache, made = FrameCache(), []
 

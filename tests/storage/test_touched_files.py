@@ -1,0 +1,169 @@
+"""Data files that another program touches while a server uses them: deleted, replaced, cut.
+
+The law: a write that is acknowledged after the touch is in the file of the next start.
+"""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from patience import SECONDS
+
+from inkube.storage import errors
+from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
+from inkube.storage.store import Store
+
+PAGE = 4096
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "inkube.db"
+
+
+def beside(path: Path, end: str) -> Path:
+    return path.with_name(path.name + end)
+
+
+async def opened(path: Path, codec: Any, *, timeout: float = 0.2) -> Store:
+    log = sqlite_log(path, SqliteOptions(synchronous="NORMAL", lock_timeout=timeout))
+    store = Store(log, codec)
+    await store.__aenter__()
+    return store
+
+
+async def fill(store: Store, objects: int, size: int = 600) -> None:
+    await store.current()
+    start = store.revision
+    for n in range(objects):
+        await store.create(f"/r/{start}-{n}", {"v": "x" * size})
+
+
+def external(code: str, *arguments: object) -> None:
+    """Run a program of another process: closing a file in this one would drop SQLite's locks."""
+    subprocess.run([sys.executable, "-c", code, *map(str, arguments)], check=True, timeout=SECONDS)
+
+
+def copied_over(path: Path) -> None:
+    external("import shutil, sys; shutil.copyfile(*sys.argv[1:])", beside(path, ".old"), path)
+
+
+def copied_over_with_its_time(path: Path) -> None:
+    external("import shutil, sys; shutil.copy2(*sys.argv[1:])", beside(path, ".old"), path)
+
+
+def overwritten(path: Path) -> None:
+    pages = path.stat().st_size // PAGE
+    page = random.Random(1).randrange(1, pages)
+    external(
+        "import os, sys\n"
+        "with open(sys.argv[1], 'r+b') as file:\n"
+        "    file.seek(int(sys.argv[2])); file.write(os.urandom(4096))",
+        path, page * PAGE,
+    )  # fmt: skip
+
+
+def emptied(path: Path) -> None:
+    external("import sys; open(sys.argv[1], 'wb').close()", path)
+
+
+def renamed_over(path: Path) -> None:
+    beside(path, ".old").replace(path)
+
+
+def without_index(path: Path) -> None:
+    beside(path, "-shm").unlink()
+
+
+def without_wal(path: Path) -> None:
+    beside(path, "-wal").unlink()
+
+
+def with_shorter_wal(path: Path) -> None:
+    os.truncate(beside(path, "-wal"), 32 + 2 * (24 + PAGE))
+
+
+def with_empty_wal(path: Path) -> None:
+    os.truncate(beside(path, "-wal"), 0)
+
+
+TOUCHES = [
+    copied_over, copied_over_with_its_time, overwritten, emptied, renamed_over, without_index,
+    without_wal, with_shorter_wal, with_empty_wal,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("touch", TOUCHES)
+async def test_no_write_is_acknowledged_after_it(
+    path: Path, codec: Any, touch: Callable[[Path], None]
+):
+    store = await opened(path, codec)
+    try:
+        await fill(store, 20)
+        backup(path)
+        await fill(store, 2_000)  # more than one checkpoint
+        touch(path)
+        for n in range(3):
+            with pytest.raises(errors.Unavailable, match="nothing is written"):
+                await store.create(f"/r/after-{n}", {"v": n})
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("objects", [1, 100, 2_000])
+async def test_servers_that_share_a_file_are_not_taken_for_other_programs(
+    path: Path, codec: Any, objects: int
+):
+    stores = [await opened(path, codec, timeout=5.0) for _ in range(2)]
+    try:
+        for store in stores * 2:
+            await fill(store, objects)
+            external("import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("
+                     "'PRAGMA wal_checkpoint(TRUNCATE)')", path)  # fmt: skip
+        await stores[0].current()
+        assert stores[0].count("/r/") == stores[1].count("/r/") == 4 * objects
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def test_no_server_starts_beside_one_whose_index_was_deleted(path: Path, codec: Any):
+    code = (
+        "import asyncio, sys\n"
+        "from inkube.storage.sql.sqlite import sqlite_log\n"
+        "async def main():\n"
+        "    log = sqlite_log(sys.argv[1])\n"
+        "    await log.open()\n"
+        "    print('open', flush=True)\n"
+        "    sys.stdin.read()\n"
+        "    await log.close()\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen(  # noqa: ASYNC220 # the test waits for it
+        [sys.executable, "-c", code, str(path)], stdin=-1, stdout=-1, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "open\n"
+        beside(path, "-shm").unlink()
+        with pytest.raises(errors.Unavailable, match="while another process uses"):
+            await opened(path, codec)
+        other.communicate(timeout=SECONDS)
+    store = await opened(path, codec)
+    await store.create("/r/a", {})
+    await store.close()
+
+
+def backup(path: Path) -> None:
+    external(
+        "import sqlite3, sys\n"
+        "a, b = map(sqlite3.connect, sys.argv[1:])\n"
+        "a.backup(b); a.close(); b.close()",
+        path, beside(path, ".old"),
+    )  # fmt: skip
+    shutil.copystat(__file__, beside(path, ".old"))
