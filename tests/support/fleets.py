@@ -432,11 +432,14 @@ class Breaker:
         if not touch.when_stopped:
             await asyncio.sleep(self._fleet.random.uniform(0.2, 1.5))
             await self._stop(server)
-        if await self._is_damaged(data.path):
-            if touch.when_stopped:
+        code, found = await self._run("check", str(data.path))
+        if code:
+            if touch.keeps:
+                self.told.append(f"{touch.do.__name__} damages nothing: {found}")
+            if "-wal" in found and touch.when_stopped:
                 with contextlib.suppress(RuntimeError):
                     await server.start()
-                    self.told.append("a server started on a file that check calls damaged")
+                    self.told.append(f"a server started on a damaged file: {found}")
                     await self._stop(server)
             code, told = await self._run("repair", str(data.path))
             if code:
@@ -445,9 +448,6 @@ class Breaker:
         loss = Loss(time.monotonic(), *await data.rows(-1), kept)
         await server.start()
         return loss
-
-    async def _is_damaged(self, path: Path) -> bool:
-        return (await self._run("check", str(path)))[0] != 0
 
     async def _stop(self, server: Server) -> None:
         pids = server.pids
