@@ -76,7 +76,7 @@ async def test_a_restored_state_has_any_size_and_readers_see_all_of_it_or_nothin
     store = await backend.open()
     await store.commit([writes.Create(f"/r/old-{n}", {"v": 1}) for n in range(LARGEST_BATCH)])
     size = 12_000
-    batch = [writes.Create(f"/r/{n:05}", {"v": 2}) for n in range(size)]
+    batch: list[writes.Write] = [writes.Create(f"/r/{n:05}", {"v": 2}) for n in range(size)]
     batch += [writes.Delete(entry.key, entry.revision) for entry in store.list("/r/")]
     before = store.revision
     with store.subscribe("/r/", before) as watching:
