@@ -30,6 +30,7 @@ _STEPS = "SELECT revision, key, previous, deleted FROM log ORDER BY revision"
 _MARK = "SELECT value FROM meta WHERE name = ?"
 _LAST = "SELECT max(revision) FROM log"
 _LAST_MARK = "SELECT max(value) FROM meta WHERE name IN ('compacted', 'epoch')"
+_EPOCHS = "SELECT value FROM meta WHERE name LIKE 'epoch%'"
 _KEPT = "SELECT count(*) FROM log WHERE revision <= ?"
 _FORGET = """
 DELETE FROM log WHERE revision <= :until AND (
@@ -205,7 +206,9 @@ def _settle(connection: sqlite3.Connection, dropped: list[Finding]) -> int:
         _set_mark(connection, "boundary_digest", 0)
         _set_mark(connection, "kept", _first(connection, _KEPT, until) or 0)
     known = max(_first(connection, query) or 0 for query in (_LAST, _LAST_MARK))
-    _set_mark(connection, "epoch", max(known, until) + EPOCH)
+    epoch = max(known, until) + EPOCH
+    for name in ("epoch", f"epoch-{epoch}"):
+        _set_mark(connection, name, epoch)
     connection.execute("COMMIT")
     return until
 
@@ -247,7 +250,7 @@ def _is_whole(cells: Any, is_sound: Sound) -> bool:
 
 def _breaks(connection: sqlite3.Connection) -> Iterator[Break]:
     compacted = _first(connection, _MARK, "compacted") or FIRST_REVISION
-    epoch = _first(connection, _MARK, "epoch") or 0
+    epochs = {value for (value,) in connection.execute(_EPOCHS)}
     living: dict[str, int] = {}
     last = compacted
     for revision, key, previous, deleted in connection.execute(_STEPS):
@@ -258,7 +261,7 @@ def _breaks(connection: sqlite3.Connection) -> Iterator[Break]:
                             f"revision {compacted}, and is there")  # fmt: skip
         else:
             # an epoch leaves out the revisions before it
-            if revision > last + 1 and not (last <= epoch and revision == epoch + 1):
+            if revision > last + 1 and revision - 1 not in epochs:
                 yield Break(revision - 1, _missing(last + 1, revision - 1))
             if revision <= last:
                 yield Break(last, f"revision {revision} comes after revision {last}")

@@ -306,6 +306,7 @@ async def begin_epoch(connection: Connection, above: int) -> None:
     ((compacted, newest),) = await connection.fetch(Statement.HORIZON, {})
     last = max(above, compacted, newest or 0) + EPOCH
     await set_mark(connection, "epoch", last)
+    await set_mark(connection, f"epoch-{last}", last)  # later ones do not replace it
     await connection.execute(Statement.SET_MARK, {"which": "newest", "to": last})
 
 

@@ -7,6 +7,7 @@
           compacted                 the revision up to which states that ended are removed
           epoch                     the last revision that no client may continue from, because the
                                     log lost others before it (Transaction.begin_epoch)
+          epoch-REVISION            the same of each epoch, because they explain missing revisions
           boundary, boundary_digest, kept   the last compaction: its revision, the digest of the row
                                     at that revision, and the number of rows up to it
           newest                    where a row is the lock
