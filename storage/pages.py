@@ -18,9 +18,9 @@ LEAF = 13
 """The first byte of a page with rows of a table."""
 SIZES = [512 << n for n in range(8)]
 USUAL = 4096
-MARKS = frozenset(
-    ("schema", "compacted", "epoch", "boundary", "boundary_digest", "kept")
-)  # fmt: skip
+MARKS = frozenset(("schema", "compacted", "epoch", "boundary", "boundary_digest", "kept"))
+EPOCHS = "epoch-"
+"""The start of the names of further marks."""
 
 
 class Found(NamedTuple):
@@ -140,8 +140,9 @@ class Pages:
 def _row(row: int, content: bytes) -> Found | Mark | None:
     """Return the row of a known table, or None."""
     cells = _cells(content)
-    if len(cells) == 2 and cells[0] in MARKS and isinstance(cells[1], int):
-        return Mark(*cells)
+    if len(cells) == 2 and isinstance(cells[0], str) and isinstance(cells[1], int):
+        name, value = cells
+        return Mark(name, value) if name in MARKS or name.startswith(EPOCHS) else None
     if not 6 <= len(cells) <= 8:
         return None
     (revision, key, previous, created, deleted), rest = cells[:5], list(cells[5:])

@@ -203,3 +203,15 @@ async def test_a_revision_whose_row_was_damaged_is_not_given_again(file):
     async with APIServer(data=file) as server:
         made = await server.client.create(config_map("c"))
         assert int(made["metadata"]["resourceVersion"]) > newest
+
+
+async def test_a_file_that_was_repaired_again_and_again_is_sound(file):
+    await filled(file)
+    run = CliRunner().invoke
+    for number in range(3):
+        assert run(main, ["repair", str(file)]).exit_code == 0
+        async with APIServer(data=file) as server:
+            await server.client.create(config_map(f"new-{number}"))
+        assert run(main, ["check", str(file)]).output == f"{file} is sound\n"
+    copies = {path.name for path in file.parent.iterdir() if "before-repair" in path.name}
+    assert copies >= {f"{file.name}.before-repair{end}" for end in ("", "-2", "-3")}
