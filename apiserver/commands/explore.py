@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -36,6 +37,7 @@ _CATEGORIES = ("crash", "error", "race", "away", "stale", "user", "time")
               help="Runs at the same time.")  # fmt: skip
 @click.option("--only", multiple=True, help="Run the plans whose names match these patterns.")
 @click.option("--category", multiple=True, type=click.Choice(_CATEGORIES), help="Kinds of plans.")
+@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first certain finding.")
 @click.option("--seed", type=int, help="Run the plans in a random order.")
 @click.option("--format", "shape", type=click.Choice(_FORMATS), default="text", show_default=True)
 @click.option(
@@ -56,6 +58,7 @@ def explore_command(
     output: Path | None,
     *,
     workloads: bool,
+    exitfirst: bool,
 ) -> None:
     """Run a controller under crashes, faults and races, and compare where it ends.
 
@@ -75,7 +78,7 @@ def explore_command(
             raise click.UsageError("give the file of a scenario, or --objects and a command")
         if not words:
             raise click.UsageError("give the command of the controller after `--`")
-        limits = Limits(budget, jobs, only, frozenset(category), seed)
+        limits = Limits(budget, jobs, only, frozenset(category), exitfirst, seed)
         found = explore.explore(chosen, limits, _progress)
     except (scenarios.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
@@ -88,7 +91,9 @@ def explore_command(
     elif shape == "junit":
         click.echo(reports.junit(found))
     else:
-        click.echo(reports.text(found, _again(words, objects, definitions, workloads=workloads)))
+        click.echo(
+            reports.text(found, partial(_again, words, objects, definitions, workloads=workloads))
+        )
     if found.findings:
         sys.exit(1)
 
@@ -113,13 +118,16 @@ def _again(
     words: tuple[str, ...],
     objects: tuple[Path, ...],
     definitions: tuple[Path, ...],
+    pattern: str,
     *,
     workloads: bool,
 ) -> str:
-    """Return the command that runs the same scenario, without its command after `--`."""
-    parts = ["inkube explore"]
-    parts += [f"--definitions {shlex.quote(str(each))}" for each in definitions]
-    parts += [f"--objects {shlex.quote(str(each))}" for each in objects]
+    """Return the command that runs the plans with a pattern."""
+    parts = ["inkube", "explore"]
+    for option, paths in (("--definitions", definitions), ("--objects", objects)):
+        parts += [part for path in paths for part in (option, str(path))]
     parts += ["--workloads"] if workloads else []
-    parts += ["--", *map(shlex.quote, words)] if objects else [shlex.quote(words[0])]
-    return " ".join(parts)
+    parts += ["--only", pattern]
+    scenario, command = ((), words) if objects else (words[:1], words[1:])
+    parts += [*scenario, *(("--", *command) if command else ())]
+    return shlex.join(parts)

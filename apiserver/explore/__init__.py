@@ -3,7 +3,7 @@
 `scenarios` reads what to do: the controller, its objects, the steps of a user. `exploring` runs the
 scenario twice without a disturbance, which shows what the controller writes (`observations`) and
 where it ends (`states`). `planning` derives plans from that: one disturbance each (`plans`).
-`runs` runs each plan on a server of its own. `judges` compares its end with the undisturbed one,
+`runs` runs each plan on a new server. `judges` compares the end of a run with the undisturbed one,
 and `reports` describes what differs. `controllers` starts and kills controllers.
 
 The method is that of Sieve (OSDI 2022) and Acto (SOSP 2023), without changes to the controller.

@@ -4,11 +4,15 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
+_GROUP, _USER, _SYSTEM = 2, 11, 12
+"""Members of `/proc/PID/stat` after the name of the program."""
 LOG_BYTES = 64 * 1024
 """How much of the end of a controller's log is kept."""
 STOP_SECONDS = 5.0
@@ -21,6 +25,11 @@ class Running(Protocol):
     @property
     def exit_code(self) -> int | None:
         """The exit code of a controller that ended by itself; None while it runs."""
+        ...
+
+    def processor_seconds(self) -> float:
+        """The processor time that it has used. A controller that uses more is still at work, even
+        if it does not write. 0 where this cannot be read."""
         ...
 
     async def kill(self) -> None:
@@ -49,7 +58,7 @@ class Controller(Protocol):
 class Command:
     """A program, started with KUBECONFIG in its environment and in a process group of its own."""
 
-    words: tuple[str, ...]
+    words: Sequence[str]
     folder: Path = field(default_factory=Path)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,6 +94,9 @@ class _Process:
     @property
     def exit_code(self) -> int | None:
         return None if self._is_ended else self._process.returncode
+
+    def processor_seconds(self) -> float:
+        return sum(_ticks(self._process.pid)) / _TICKS_PER_SECOND
 
     async def kill(self) -> None:
         self._signal(signal.SIGKILL)
@@ -140,12 +152,24 @@ class _Task:
             return None
         return 0 if self._task.exception() is None else 1
 
+    def processor_seconds(self) -> float:
+        return time.process_time()
+
     async def kill(self) -> None:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def stop(self) -> None:
         await self.kill()
+
+
+def _ticks(group: int) -> Iterator[int]:
+    """Yield the processor time of each process of a group, in ticks (proc(5))."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended
+            members = path.read_text().rpartition(")")[2].split()
+            if int(members[_GROUP]) == group:
+                yield int(members[_USER]) + int(members[_SYSTEM])
 
 
 def tail(log: Path) -> str:

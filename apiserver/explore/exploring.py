@@ -41,6 +41,8 @@ class Limits:
     """Patterns of names: other plans are left out."""
     categories: frozenset[str] = frozenset()
     """Other categories are left out; empty for all."""
+    exit_first: bool = False
+    """Whether the first certain finding ends the exploration."""
     seed: int | None = None
     """Plans run in a random order that this number selects; None for the likely ones first."""
 
@@ -126,7 +128,13 @@ def _plans(scenario: Scenario, limits: Limits, first: Result, second: Result) ->
         for result in (first, second)
     )
     reads = observations.reads(itertools.chain.from_iterable(step.requests for step in first.steps))
-    found = planning.plans(scenario, observations.common(one, other), reads)
+    writes = observations.common(one, other)
+    if not writes:
+        raise ExplorationError(
+            "the controller writes nothing in the undisturbed runs: do the steps concern it?"
+            f" Its log:\n{first.log}"
+        )
+    found = planning.plans(scenario, writes, reads)
     chosen = [
         plan
         for plan in found
@@ -164,7 +172,7 @@ class _Explorer:
 
         async def work() -> None:
             for plan in pending:
-                if time.monotonic() - began > self._limits.budget:
+                if self._is_over(time.monotonic() - began):
                     self._found.left_out.append(plan)
                     continue
                 finding = await self._plan(plan)
@@ -175,6 +183,11 @@ class _Explorer:
                 tasks.create_task(work())
         self._found.seconds = time.monotonic() - began
         return self._found
+
+    def _is_over(self, seconds: float) -> bool:
+        if self._limits.exit_first and any(each.is_certain for each in self._found.findings):
+            return True
+        return seconds > self._limits.budget
 
     async def _plan(self, plan: Plan) -> Finding | None:
         """Run a plan, and once more if it shows something."""

@@ -65,16 +65,20 @@ def _races(writes: Sequence[Occurrence], users: frozenset[tuple[str, str]]) -> I
     for each in writes:
         if each.write.verb not in _ON_EXISTING or not each.write.name:
             continue
-        yield _held(f"somebody labels before {each}", "race", each, "label", "BeforeWrite")
+        yield _held(f"another client labels before {each}", "race", each, "label", "BeforeWrite")
         if (each.write.namespace, each.write.name) not in users and not each.write.subresource:
-            yield _held(f"somebody deletes before {each}", "race", each, "delete", "BeforeWrite")
+            yield _held(
+                f"another client deletes before {each}", "race", each, "delete", "BeforeWrite"
+            )
 
 
 def _foreign(writes: Sequence[Occurrence]) -> Iterator[Plan]:
     """An object that the controller created disappears right after its creation."""
     for each in writes:
         if each.write.verb == "create" and each.write.name and not each.write.subresource:
-            yield _held(f"somebody deletes after {each}", "race", each, "delete", "AfterWrite")
+            yield _held(
+                f"another client deletes after {each}", "race", each, "delete", "AfterWrite"
+            )
 
 
 def _users(scenario: Scenario, writes: Sequence[Occurrence]) -> Iterator[Plan]:

@@ -1,7 +1,6 @@
 """What an exploration found: as text, JSON, or JUnit."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from xml.etree import ElementTree as ET
 
 from inkube.apiserver.explore.exploring import Exploration
@@ -14,9 +13,9 @@ MOST_REQUESTS = 15
 MOST_LINES = 15
 
 
-def text(exploration: Exploration, again: str) -> str:
-    """Return a report for a terminal. `again` is the command that repeats a plan, up to its
-    name."""
+def text(exploration: Exploration, again: Callable[[str], str]) -> str:
+    """Return a report for a terminal. `again` returns the command that runs the plans with a
+    pattern."""
     parts = [line for finding in exploration.findings for line in (*_finding(finding, again), "")]
     parts += [f"could not run: {plan.name}: {why}" for plan, why in exploration.failed]
     parts.append(summary(exploration))
@@ -71,7 +70,7 @@ def _case(suite: ET.Element, plan: Plan) -> ET.Element:
     return ET.SubElement(suite, "testcase", classname=plan.category, name=plan.name)
 
 
-def _finding(finding: Finding, again: str) -> Iterator[str]:
+def _finding(finding: Finding, again: Callable[[str], str]) -> Iterator[str]:
     how = "" if finding.is_certain else " (not in a second run)"
     yield f"FAILED {finding.plan.name}{how}"
     yield f"  {finding.text}"
@@ -86,7 +85,7 @@ def _finding(finding: Finding, again: str) -> Iterator[str]:
     if log:
         yield "  its log:"
         yield from (f"    {line}" for line in log)
-    yield f"  again: {again} --only {_quoted(finding.plan.name)}"
+    yield f"  again: {again(_pattern(finding.plan.name))}"
 
 
 def _document(finding: Finding) -> Object:
@@ -110,6 +109,6 @@ def _document(finding: Finding) -> Object:
     }
 
 
-def _quoted(name: str) -> str:
-    escaped = name.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")
-    return json.dumps(escaped)
+def _pattern(name: str) -> str:
+    """Return the pattern that matches this name only."""
+    return name.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]")

@@ -33,6 +33,10 @@ POLL_SECONDS = 0.05
 """Seconds between looks at a controller that tells nothing of itself."""
 START_SECONDS = 60.0
 """The time in which a controller opens its first watch, or sends its first request."""
+FIRST_CALM_SECONDS = 1.0
+"""The least time without a write after which a step of an undisturbed run has ended."""
+IDLE_SHARE = 0.1
+"""The most processor time of an idle controller, as a share of the time that passes."""
 CALM_SECONDS = 0.3
 """Time without a write after which the state is compared with the expected one."""
 MANAGER = "inkube-explore"
@@ -228,6 +232,8 @@ class _Run:
             counts = self._server.faults.counted(fault)
             if counts is not None and holds(counts):
                 return True
+            if self._running is not None and self._running.exit_code is not None:
+                return False
             await asyncio.sleep(POLL_SECONDS / 5)
         return False
 
@@ -244,7 +250,9 @@ class _Run:
         """Wait until nothing is written any more, and, if the end is known, until it is reached.
 
         Returns whether that happened within the limit."""
-        quiet = CALM_SECONDS if self._expected else self._scenario.converged.quiet
+        quiet = CALM_SECONDS
+        if self._expected is None:  # without an end to compare with, only patience tells
+            quiet = patience.limit(max(FIRST_CALM_SECONDS, self._scenario.converged.quiet))
         deadline = time.monotonic() + self._limit(index)
         while time.monotonic() < deadline:
             await self._server.settled(patience.limit(60.0))
@@ -255,14 +263,20 @@ class _Run:
         return False
 
     async def _is_quiet(self, seconds: float) -> bool:
-        """Return whether no object and no write of the controller occurs for `seconds`."""
-        revision, writes = self._server.store.revision, self._writes()
+        """Return whether no object and no write of the controller occurs for `seconds`, and, if
+        the end is not known, whether the controller seems to be idle."""
+        revision, writes, worked = self._server.store.revision, self._writes(), self._worked()
         try:
             async with asyncio.timeout(seconds):
                 await self._server.store.reached(revision + 1)
         except TimeoutError:
-            return self._writes() == writes
+            is_idle = self._worked() - worked < IDLE_SHARE * seconds
+            return self._writes() == writes and (is_idle or self._expected is not None)
         return False
+
+    def _worked(self) -> float:
+        """The processor time of the controller."""
+        return 0.0 if self._running is None else self._running.processor_seconds()
 
     def _writes(self) -> int:
         return sum(map(is_write, self._log.requests))

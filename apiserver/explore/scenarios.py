@@ -113,14 +113,38 @@ class Scenario:
     """What is explored."""
 
     controller: Controller
-    steps: tuple[Action, ...]
-    definitions: tuple[Object, ...] = ()
-    """CRDs and objects that exist before the controller starts."""
+    steps: Sequence[Action]
+    definitions: Sequence[manifests.Source] = ()
+    """CRDs and objects that exist before the controller starts: files, folders, objects."""
     converged: Converged = field(default_factory=Converged)
     workloads: bool = False
     """Whether inkube's own workload controllers run, on simulated nodes."""
     ignore: frozenset[str] = frozenset()
     """Resources that do not belong to the end state, as `plural.group` or `plural`."""
+
+
+def apply(*sources: manifests.Source) -> Action:
+    """Create the objects of files, folders or dicts, or change them. Raises ScenarioError,
+    OSError."""
+    objects = _objects(sources, Path())
+    return Action("apply " + ", ".join(map(_name, objects)), objects)
+
+
+def patch(resource: str, name: str, patch: Any, namespace: str = "default") -> Action:
+    """Change an object by a merge patch."""
+    target = Patch(resource=resource, name=name, namespace=namespace, patch=patch)
+    return Action(f"patch {_of(target)}", patch=target)
+
+
+def delete(resource: str, name: str, namespace: str = "default") -> Action:
+    """Delete an object."""
+    target = Target(resource=resource, name=name, namespace=namespace)
+    return Action(f"delete {_of(target)}", delete=target)
+
+
+def advance(seconds: float) -> Action:
+    """Move the clock of the server."""
+    return Action(f"advance {seconds:g} s", advance=seconds)
 
 
 def read(path: Path, command: Sequence[str] = ()) -> Scenario:
@@ -161,7 +185,7 @@ def of_objects(
     applied = _objects(objects, Path())
     if not applied:
         raise ScenarioError("name at least one object with --objects")
-    created = Action("apply " + ", ".join(map(_name, applied)), applied)
+    created = apply(*applied)
     deleted = [_deletion(obj) for obj in reversed(applied)]
     return Scenario(
         controller, (created, *deleted), _objects(definitions, Path()), workloads=workloads
@@ -179,14 +203,14 @@ def _deletion(obj: Object) -> Action:
 
 def _action(step: Step, folder: Path) -> Action:
     if step.apply is not None:
-        sources = step.apply if isinstance(step.apply, list) else [step.apply]
-        objects = _objects(sources, folder)
-        return Action("apply " + ", ".join(map(_name, objects)), objects)
+        return apply(
+            *_objects(step.apply if isinstance(step.apply, list) else [step.apply], folder)
+        )
     if step.patch is not None:
         return Action(f"patch {_of(step.patch)}", patch=step.patch)
     if step.delete is not None:
         return Action(f"delete {_of(step.delete)}", delete=step.delete)
-    return Action(f"advance {step.advance:g} s", advance=step.advance or 0.0)
+    return advance(step.advance or 0.0)
 
 
 def _objects(sources: Sequence[Any], folder: Path) -> tuple[Object, ...]:

@@ -21,18 +21,32 @@ def login(**arguments: Any) -> kopf.ConnectionInfo | None:
     return kopf.login_with_kubeconfig(**arguments)
 
 
+@kopf.on.resume(*KIND, backoff=0.1)  # after a crash, the last handler may have done half its work
 @kopf.on.create(*KIND, backoff=0.1)
-def create(spec: kopf.Spec, name: str, namespace: Any, patch: kopf.Patch, **_: Any) -> None:
-    deployment = desired(name, spec)
-    kopf.adopt(deployment)  # the website owns the Deployment
-    client.AppsV1Api().create_namespaced_deployment(namespace, deployment)
-    patch.status["phase"] = "Created"
+def create(
+    spec: kopf.Spec, status: kopf.Status, name: str, namespace: Any, patch: kopf.Patch, **_: Any
+) -> None:
+    apply(namespace, desired(name, spec))
+    patch.status["phase"] = status.get("phase", "Created")
 
 
 @kopf.on.update(*KIND, field="spec", backoff=0.1)
 def update(spec: kopf.Spec, name: str, namespace: Any, patch: kopf.Patch, **_: Any) -> None:
-    client.AppsV1Api().patch_namespaced_deployment(name, namespace, desired(name, spec))
+    apply(namespace, desired(name, spec))
     patch.status["phase"] = "Updated"
+
+
+def apply(namespace: Any, deployment: Any) -> None:
+    """Create the Deployment, or change it: the same request for both, so it can be repeated."""
+    kopf.adopt(deployment)  # the website owns the Deployment
+    client.AppsV1Api().patch_namespaced_deployment(
+        deployment["metadata"]["name"],
+        namespace,
+        deployment,
+        field_manager="websites",
+        force=True,
+        _content_type="application/apply-patch+yaml",
+    )
 
 
 def desired(name: str, spec: kopf.Spec) -> Any:

@@ -140,9 +140,29 @@ def hold_of(boat: Any) -> Any:
     }
 
 
+def is_gone(kind: str, boat: Any) -> bool:
+    """Whether a boat is deleted, or about to be."""
+    return kind == "DELETED" or "deletionTimestamp" in boat["metadata"]
+
+
+def phase_of(boat: Any) -> str:
+    """The phase in the status of a boat, or ""."""
+    return str(boat.get("status", {}).get("phase", ""))
+
+
+async def set_status(api: Api, boat: Any, status: Any) -> None:
+    """Change members of the status of a boat."""
+    await api.ask("PATCH", f"{BOATS}/{boat['metadata']['name']}/status", {"status": status})
+
+
+async def set_phase(api: Api, boat: Any) -> None:
+    """Note that a boat is done."""
+    await set_status(api, boat, {"phase": "Afloat"})
+
+
 async def right(api: Api, kind: str, boat: Any) -> None:
     """Level-based: compares what should be with what is, at each event."""
-    if kind == "DELETED" or "deletionTimestamp" in boat["metadata"]:
+    if is_gone(kind, boat):
         return
     wanted = hold_of(boat)
     path = f"{MAPS}/{wanted['metadata']['name']}"
@@ -154,16 +174,127 @@ async def right(api: Api, kind: str, boat: Any) -> None:
         await api.ask("POST", MAPS, wanted)
     elif found["data"] != wanted["data"]:
         await api.ask("PATCH", path, {"data": wanted["data"]})
-    if boat.get("status", {}).get("phase") != "Afloat":
-        place = f"{BOATS}/{boat['metadata']['name']}/status"
-        await api.ask("PATCH", place, {"status": {"phase": "Afloat"}})
+    if phase_of(boat) != "Afloat":
+        await set_phase(api, boat)
 
 
 async def creates_once(api: Api, kind: str, boat: Any) -> None:
     """Takes an existing ConfigMap for an error, so a crash between its two writes is for good."""
-    if kind == "DELETED" or "deletionTimestamp" in boat["metadata"]:
+    if is_gone(kind, boat):
         return
-    if boat.get("status", {}).get("phase") != "Afloat":
+    if phase_of(boat) != "Afloat":
         await api.ask("POST", MAPS, hold_of(boat))
-        place = f"{BOATS}/{boat['metadata']['name']}/status"
-        await api.ask("PATCH", place, {"status": {"phase": "Afloat"}})
+        await set_phase(api, boat)
+
+
+async def remembers_in_status(api: Api, kind: str, boat: Any) -> None:
+    """Trusts its own status instead of the ConfigMap, which another client can delete."""
+    if is_gone(kind, boat) or phase_of(boat) == "Afloat":
+        return
+    await set_phase(api, boat)
+    if await api.find(f"{MAPS}/{hold_of(boat)['metadata']['name']}") is None:
+        await api.ask("POST", MAPS, hold_of(boat))
+
+
+async def only_creates(api: Api, kind: str, boat: Any) -> None:
+    """Applies the spec at creation only: a change of the spec while it is down is lost."""
+    if is_gone(kind, boat):
+        return
+    found = await api.find(f"{MAPS}/{hold_of(boat)['metadata']['name']}")
+    if found is None:
+        await api.ask("POST", MAPS, hold_of(boat))
+    elif kind == "MODIFIED" and phase_of(boat) == "Afloat":
+        await api.ask(
+            "PATCH", f"{MAPS}/{found['metadata']['name']}", {"data": hold_of(boat)["data"]}
+        )
+    if phase_of(boat) != "Afloat":
+        await set_phase(api, boat)
+
+
+async def indexes_by_name(api: Api, kind: str, boat: Any) -> None:
+    """Knows objects by name alone: it takes the ConfigMap of an earlier boat for that of a new one
+    if it was down while the boat was deleted and created again."""
+    wanted = hold_of(boat)
+    [owner] = wanted["metadata"].pop("ownerReferences")
+    wanted["data"]["boat"] = owner["uid"]
+    path = f"{MAPS}/{wanted['metadata']['name']}"
+    if kind == "DELETED":
+        if await api.find(path) is not None:
+            await api.ask("DELETE", path)
+    elif await api.find(path) is None:
+        await api.ask("POST", MAPS, wanted)
+
+
+async def cleans_on_event(api: Api, kind: str, boat: Any) -> None:
+    """Deletes a ConfigMap without owner at the event of a deletion: one that it does not see
+    leaves the ConfigMap behind."""
+    wanted = hold_of(boat)
+    del wanted["metadata"]["ownerReferences"]
+    path = f"{MAPS}/{wanted['metadata']['name']}"
+    if kind == "DELETED":
+        if await api.find(path) is not None:
+            await api.ask("DELETE", path)
+    elif await api.find(path) is None:
+        await api.ask("POST", MAPS, wanted)
+
+
+FINALIZER = "example.com/hold"
+
+
+async def removes_the_finalizer_first(api: Api, kind: str, boat: Any) -> None:
+    """Removes its finalizer before it cleans up: a crash in between leaves the ConfigMap."""
+    await _with_finalizer(api, kind, boat, cleans_first=False)
+
+
+async def cleans_before_the_finalizer(api: Api, kind: str, boat: Any) -> None:
+    """The right order of the same."""
+    await _with_finalizer(api, kind, boat, cleans_first=True)
+
+
+async def _with_finalizer(api: Api, kind: str, boat: Any, *, cleans_first: bool) -> None:
+    wanted = hold_of(boat)
+    del wanted["metadata"]["ownerReferences"]
+    path, place = f"{MAPS}/{wanted['metadata']['name']}", f"{BOATS}/{boat['metadata']['name']}"
+
+    async def clean() -> None:
+        if await api.find(path) is not None:
+            await api.ask("DELETE", path)
+
+    async def release() -> None:
+        await api.ask("PATCH", place, {"metadata": {"finalizers": None}})
+
+    if kind == "DELETED":
+        return
+    finalizers = boat["metadata"].get("finalizers", [])
+    if "deletionTimestamp" in boat["metadata"]:
+        if FINALIZER in finalizers:
+            for step in (clean, release) if cleans_first else (release, clean):
+                await step()
+        return
+    if FINALIZER not in finalizers:
+        await api.ask("PATCH", place, {"metadata": {"finalizers": [FINALIZER]}})
+    if await api.find(path) is None:
+        await api.ask("POST", MAPS, wanted)
+
+
+async def writes_without_change(api: Api, kind: str, boat: Any) -> None:
+    """Writes its status at each event, with a value that is never the same: a hot loop as soon as
+    anything wakes it a second time."""
+    if is_gone(kind, boat):
+        return
+    status = boat.get("status", {})
+    if status.get("sails") != boat["spec"]["sails"] or status.get("looks", 0) > 1:
+        await set_status(
+            api, boat, {"sails": boat["spec"]["sails"], "looks": status.get("looks", 0) + 1}
+        )
+
+
+async def gives_up(api: Api, kind: str, boat: Any) -> None:
+    """Ignores every error of a write, and never tries again."""
+    if is_gone(kind, boat):
+        return
+    with contextlib.suppress(Refused, OSError):
+        if await api.find(f"{MAPS}/{hold_of(boat)['metadata']['name']}") is None:
+            await api.ask("POST", MAPS, hold_of(boat))
+        if phase_of(boat) != "Afloat":
+            await set_phase(api, boat)

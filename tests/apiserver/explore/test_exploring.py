@@ -1,32 +1,114 @@
 """An exploration finds the planted bug of a controller, and nothing in one without."""
 
+import json
+
 import gardens
 import pytest
+from click.testing import CliRunner
 
-from inkube.apiserver.explore import Limits, Scenario, explore
-from inkube.apiserver.explore.scenarios import Action, Converged, Target
+from inkube.apiserver.cli import main
+from inkube.apiserver.explore import Limits, Scenario, explore, scenarios
+from inkube.apiserver.explore.scenarios import Converged, ScenarioError
 
-CREATE = Action("apply boat/anna", (gardens.BOAT,))
-DELETE = Action("delete boat/anna", delete=Target(resource="example.com/v1/boats", name="anna"))
+CREATE = scenarios.apply(gardens.BOAT)
+BOATS = "example.com/v1/boats"
+DELETE = scenarios.delete(BOATS, "anna")
+CHANGE = scenarios.patch(BOATS, "anna", {"spec": {"sails": 3}})
 
 
 def scenario(reconcile, *steps):
     quick = Converged(quiet=0.2, within=3.0)
-    return Scenario(gardens.controller(reconcile), steps, (gardens.CRD,), quick)
+    return Scenario(gardens.controller(reconcile), steps, [gardens.CRD], quick)
 
 
-def test_a_create_that_is_not_repeated_after_a_crash_is_found():
-    found = explore(scenario(gardens.creates_once, CREATE), Limits(600, only=["crash after *"]))
-    [finding] = found.findings
-    assert finding.plan.name == "crash after create configmaps/anna-hold #1"
-    assert finding.is_certain
-    assert finding.verdict == "retries"
-    assert ".status" in finding.text
+PLANTED = [
+    (gardens.creates_once, [CREATE], "crash after create configmaps/anna-hold #1", "retries"),
+    (gardens.remembers_in_status, [CREATE], "crash after patch boats/anna/status #1", "different"),
+    (
+        gardens.only_creates,
+        [CREATE, CHANGE],
+        f"controller down during {CHANGE.text!r}",
+        "different",
+    ),
+    (
+        gardens.indexes_by_name,
+        [CREATE, DELETE, CREATE],
+        f"controller down during {DELETE.text!r} and {CREATE.text!r}",
+        "different",
+    ),
+    (
+        gardens.cleans_on_event,
+        [CREATE, DELETE],
+        f"controller down during {DELETE.text!r}",
+        "different",
+    ),
+    (
+        gardens.removes_the_finalizer_first,
+        [CREATE, DELETE],
+        "crash after patch boats/anna #1",
+        "different",
+    ),
+    (gardens.gives_up, [CREATE], "500 for create configmaps/anna-hold #1", "different"),
+]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("reconcile", "steps", "plan", "verdict"), PLANTED, ids=[each[0].__name__ for each in PLANTED]
+)
+def test_a_planted_bug_is_found(reconcile, steps, plan, verdict):
+    found = explore(scenario(reconcile, *steps), Limits(300, only=[plan], exit_first=True))
+    assert [(each.plan.name, each.verdict, each.is_certain) for each in found.findings] == [
+        (plan, verdict, True)
+    ], found
 
 
 @pytest.mark.timeout(900)
-def test_nothing_is_found_in_a_controller_that_compares():
-    found = explore(scenario(gardens.right, CREATE, DELETE), Limits(600))
+@pytest.mark.parametrize(
+    ("reconcile", "steps"),
+    [
+        (gardens.right, [CREATE, CHANGE, DELETE]),
+        (gardens.cleans_before_the_finalizer, [CREATE, DELETE]),
+    ],
+)
+def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
+    found = explore(scenario(reconcile, *steps), Limits(600))
     assert [finding.text for finding in found.findings] == []
     assert found.failed == []
     assert len(found.passed) > 10
+
+
+def test_a_finding_names_the_request_that_fails_for_good():
+    limits = Limits(300, only=["crash after create *"])
+    [finding] = explore(scenario(gardens.creates_once, CREATE), limits).findings
+    assert ".status" in finding.text
+    assert "create configmaps/anna-hold is answered 409 again and again" in finding.text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("controller: a\nsteps: []", "steps: "),
+        ("controller: a\nsteps: [{}]", "a step has one of apply, patch, delete, advance"),
+        ("controller: a\nsteps: [{advance: 1}]\nnope: 1", "nope: "),
+        ("steps: [{advance: 1}]", "name the command of a controller"),
+        ("controller: [", "while parsing"),
+    ],
+)
+def test_a_scenario_that_cannot_be_read_is_told_with_its_member(text, why, tmp_path):
+    path = tmp_path / "scenario.yaml"
+    path.write_text(text)
+    with pytest.raises(ScenarioError, match=why) as raised:
+        scenarios.read(path)
+    assert str(path) in str(raised.value)
+
+
+def test_a_controller_that_does_not_start_is_an_error_of_usage(tmp_path):
+    (tmp_path / "map.yaml").write_text(json.dumps({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+    }))  # fmt: skip
+    done = CliRunner().invoke(
+        main, ["explore", "--objects", str(tmp_path / "map.yaml"), "--", "false"]
+    )
+    assert done.exit_code == 2
+    assert "the controller ended at its start" in done.output
