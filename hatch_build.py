@@ -35,6 +35,8 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 FILES = {
     "apiserver/_client.py": "inkube/client.py",
     "apiserver/_client.pyi": "inkube/client.pyi",
+    "apiserver/_explore.py": "inkube/explore.py",
+    "apiserver/_explore.pyi": "inkube/explore.pyi",
     "apiserver/_facade.py": "inkube/__init__.py",
     "apiserver/_facade.pyi": "inkube/__init__.pyi",
     "apiserver/_formats.py": "inkube/formats.py",

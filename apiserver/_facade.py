@@ -21,6 +21,7 @@ The public modules are
     inkube            the server, its options, and workloads that run
     inkube.kinds      kinds declared in Python: models, rules, live checks, controllers
     inkube.client     clients in the same process, blocking and awaited
+    inkube.explore    crashes, faults and races for a controller, in every place
     inkube.formats    formats of Kubernetes and Go: quantities, selectors, times, CEL
     inkube.testing    fixtures of pytest, unittest, faults, snapshots, clocks, a scripted world
 

@@ -21,9 +21,6 @@ from inkube.apiserver.watching import OpenWatch as OpenWatch
 from inkube.apiserver.testing import Failing as Failing
 from inkube.apiserver.testing import Failure as Failure
 
-# Exploration of controllers
-from inkube.apiserver import explore as explore
-
 # Snapshots
 from inkube.apiserver.root import ManifestError as ManifestError
 from inkube.apiserver.testing import Snapshot as Snapshot

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
     "_client.py": "client.py",
     "_client.pyi": "client.pyi",
+    "_explore.py": "explore.py",
+    "_explore.pyi": "explore.pyi",
     "_facade.py": "__init__.py",
     "_facade.pyi": "__init__.pyi",
     "_formats.py": "formats.py",

@@ -19,6 +19,7 @@ MODULES = {
     "inkube": "__init__",
     "inkube.kinds": "kinds",
     "inkube.client": "client",
+    "inkube.explore": "explore",
     "inkube.formats": "formats",
     "inkube.testing": "testing",
 }

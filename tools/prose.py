@@ -28,7 +28,14 @@ ERRORS = frozenset({
     "UnknownScenario", "Unloadable", "UsageError", "ValueError",
 })  # fmt: skip
 """Exceptions with texts for users. Texts of StatusError are kube-apiserver's."""
-PUBLIC = ("inkube", "inkube.testing", "inkube.kinds", "inkube.client", "inkube.formats")
+PUBLIC = (
+    "inkube",
+    "inkube.testing",
+    "inkube.kinds",
+    "inkube.client",
+    "inkube.explore",
+    "inkube.formats",
+)
 
 
 class Rule(NamedTuple):

@@ -9,6 +9,7 @@ from inkube.apiserver.explore.exploring import Limits as Limits
 from inkube.apiserver.explore.exploring import explore as explore
 from inkube.apiserver.explore.judges import Finding as Finding
 from inkube.apiserver.explore.plans import Plan as Plan
+from inkube.apiserver.explore.scenarios import Action as Action
 from inkube.apiserver.explore.scenarios import Scenario as Scenario
 from inkube.apiserver.explore.scenarios import advance as advance
 from inkube.apiserver.explore.scenarios import apply as apply

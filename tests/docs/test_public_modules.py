@@ -9,7 +9,14 @@ from typing import Any
 import pages
 import pytest
 
-PUBLIC = ("inkube", "inkube.client", "inkube.formats", "inkube.kinds", "inkube.testing")
+PUBLIC = (
+    "inkube",
+    "inkube.client",
+    "inkube.explore",
+    "inkube.formats",
+    "inkube.kinds",
+    "inkube.testing",
+)
 PAGES = sorted(
     path
     for path in (*pages.ROOT.glob("*.md"), *(pages.ROOT / "docs").rglob("*.md"))

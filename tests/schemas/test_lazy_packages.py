@@ -14,7 +14,14 @@ from inkube.schemas.strategy import Strategy
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("apiserver", "storage", "controllers", "schemas")
 STUBS = [stub for folder in FOLDERS for stub in (ROOT / folder).rglob("__init__.pyi")]
-PUBLIC = ("inkube", "inkube.client", "inkube.formats", "inkube.kinds", "inkube.testing")
+PUBLIC = (
+    "inkube",
+    "inkube.client",
+    "inkube.explore",
+    "inkube.formats",
+    "inkube.kinds",
+    "inkube.testing",
+)
 ROOMS = [*PUBLIC, *(".".join(("inkube", *stub.relative_to(ROOT).parent.parts)) for stub in STUBS)]
 
 
