@@ -56,7 +56,7 @@ class Controller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program, started with KUBECONFIG in its environment and in a process group of its own."""
+    """A program, started in a new process group with KUBECONFIG in its environment."""
 
     words: Sequence[str]
     folder: Path = field(default_factory=Path)

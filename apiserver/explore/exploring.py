@@ -49,7 +49,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Exploration:
-    """What was found."""
+    """The result of an exploration."""
 
     findings: list[Finding] = field(default_factory=list)
     passed: list[Plan] = field(default_factory=list)
@@ -73,7 +73,7 @@ def explore(
     limits: Limits = Limits(),  # a frozen value
     progress: Progress = lambda done, total, plan, finding: None,
 ) -> Exploration:
-    """Explore a scenario in an event loop of its own. Raises ExplorationError, ManifestError,
+    """Explore a scenario in a new event loop. Raises ExplorationError, ManifestError,
     OSError."""
     return asyncio.run(_explore(scenario, limits, progress))
 

@@ -21,7 +21,7 @@ MOST_DIFFERENCES = 50
 
 
 class Finding(NamedTuple):
-    """What a plan showed. `text` is what a user would see."""
+    """A fault that a plan showed. `text` is for users."""
 
     plan: Plan
     verdict: Verdict

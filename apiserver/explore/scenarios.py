@@ -110,7 +110,7 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """What is explored."""
+    """A controller, the state in which it starts, and the steps of a user."""
 
     controller: Controller
     steps: Sequence[Action]
