@@ -104,6 +104,7 @@ def test_nothing_is_loaded_late_in_another_way() -> None:
 BY_NAME = {
     "schemas/lazy.py": "the way itself",
     "apiserver/commands/exporting.py": "a module of the user's, by the name that was given",
+    "apiserver/commands/importing.py": "a module of the user's, by the name that was given",
     "apiserver/commands/reloading.py": "a module of the user's, by the name that was given",
 }
 
