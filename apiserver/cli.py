@@ -10,7 +10,7 @@ import logging
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ import click
 
 import inkube
 from inkube import storage
-from inkube.apiserver import access, commands, configuration, process, workers
+from inkube.apiserver import access, commands, configuration, modules, process, workers
 from inkube.apiserver.auth import new_token
 from inkube.apiserver.commands import serveoptions, terminal
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
@@ -407,7 +407,7 @@ def _print_welcome(server: "inkube.APIServer", target: Path, style: str) -> None
         storage_text=f"data: {_storage_text(server)}",
         authority=authority,
         has_token=bool(server.security.token),
-        world=_world_of(options),
+        about=_about_modules(options),
     )
     for line in lines:
         click.echo(line)
@@ -424,16 +424,26 @@ def _storage_text(server: "inkube.APIServer") -> str:
     return f"{where}, shared with process {other}, which runs the controllers" if other else where
 
 
-def _world_of(options: Options) -> str:
-    """The outside systems that the scripted world replaces, for the welcome text."""
-    if "world" not in options.module_names:
-        return ""
-    who = "real and scripted systems (--offline: scripted ones only)"
+def _about_modules(options: Options) -> Iterator[str]:
+    """Yield sentences about the modules that are served by default, for the welcome text."""
+    known = modules.built_in()
+    names = [name for name in modules.DEFAULT if name in options.module_names and name in known]
+    if not names:
+        return
+    listed = ", ".join(f"{name} ({known[name].about})" for name in names)
+    yield f"Besides the kinds of Kubernetes, this server has those of modules: {listed}."
+    yield "To serve the kinds of Kubernetes only, add --modules none."
+    if "world" in names:
+        yield _about_world(options)
+
+
+def _about_world(options: Options) -> str:
+    who = "real systems and simulated ones; add --offline for simulated ones only."
     if options.value_of("offline"):
-        who = "scripted systems only (--offline)"
-    scenario = options.value_of("scenario")
-    how = f"scenario {scenario}" if scenario else "scenarios: inkube world list"
-    return f"{who}; {how}"
+        who = "simulated systems only, because of --offline."
+    if scenario := options.value_of("scenario"):
+        return f"Live checks ask {who} The scenario {scenario} was loaded."
+    return f"Live checks ask {who} inkube world list shows scenarios."
 
 
 if __name__ == "__main__":

@@ -167,10 +167,11 @@ class Module(Protocol):
     The name of the entry point is the module's name in `inkube serve --modules`. The entry point is
     an object with these members, or a class or function without arguments that makes one.
 
-    Two more members are optional: `roles`, a sequence of ClusterRoles that a server with RBAC has,
-    and `builds_at_start`, which is true if the server builds the module at its start instead of at
-    the first request for one of its groups. A module whose controllers work on kinds of other
-    groups needs that.
+    Three more members are optional: `about`, `roles` and `builds_at_start`. `about` says in a few
+    words what the kinds are for. `roles` is a sequence of ClusterRoles that a server with RBAC has.
+    `builds_at_start` is true if the server builds the module at its start instead of at the first
+    request for one of its groups. A module whose controllers work on kinds of other groups needs
+    that.
     """
 
     @property

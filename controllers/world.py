@@ -23,6 +23,7 @@ class World:
     """The module of the scripted world (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("world.inkube.dev",)
+    about = "simulated outside systems, and faults"
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = (
         *options_of(OutsideOptions),

@@ -65,6 +65,7 @@ def _described(name: str, entry: str) -> dict[str, Any]:
     own = [each for each in module.options if each.help]
     return {
         "entry": entry,
+        "about": module.about,
         "groups": module.groups,
         "needs": module.needs,
         "roles": getattr(module, "roles", ()),

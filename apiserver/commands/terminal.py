@@ -9,7 +9,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -82,17 +82,16 @@ def welcome(
     storage_text: str,
     authority: Path | None,
     has_token: bool,
-    world: str = "",
+    about: Iterable[str] = (),
 ) -> Iterator[str]:
-    """The URL of the server and the commands to try next, ready to paste. `world` describes the
-    outside systems."""
+    """The URL of the server and the commands to try next, ready to paste. `about` are sentences
+    about what is served."""
     bold = {"bold": True} if has_colours(sys.stdout) else {}
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"
     yield storage_text
     yield f"console: {url}/console/"
-    if world:
-        yield f"outside: {world}"
+    yield from about
     yield "try next, in another terminal:"
     for line in _next(url, kubeconfig.absolute(), authority, has_token=has_token):
         yield f"  {click.style(line, fg='cyan') if bold else line}"

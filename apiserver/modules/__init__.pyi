@@ -1,5 +1,6 @@
 from inkube.apiserver.modules import installed as installed
 from inkube.apiserver.modules import outlines as outlines
+from inkube.apiserver.modules.selection import DEFAULT as DEFAULT
 from inkube.apiserver.modules.selection import OF_OPTIONS as OF_OPTIONS
 from inkube.apiserver.modules.selection import DeclaredModule as DeclaredModule
 from inkube.apiserver.modules.selection import at_start as at_start

@@ -30,6 +30,8 @@ class BuiltIn:
 
     entry: str
     """The module and the name in it, in the format of an entry point."""
+    about: str
+    """What its kinds are for, in a few words."""
     groups: Sequence[str]
     needs: Sequence[str]
     roles: Sequence[Object]

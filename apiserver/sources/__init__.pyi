@@ -4,6 +4,7 @@ from inkube.apiserver.sources import foundation as foundation
 from inkube.apiserver.sources import past as past
 from inkube.apiserver.sources import replay as replay
 from inkube.apiserver.sources import snapshots as snapshots
+from inkube.apiserver.sources import unserved as unserved
 from inkube.apiserver.sources.foundation import Foundation as Foundation
 from inkube.apiserver.sources.progress import Progress as Progress
 from inkube.apiserver.sources.sharedkeys import SharedKeys as SharedKeys

@@ -6,6 +6,7 @@ revisions is loaded only if the options need it.
 """
 
 import contextlib
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from inkube.storage import (
     StoreOptions,
     WriterOptions,
 )
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,6 +68,9 @@ async def open_foundation(
     minor = options.release.minor
     if minor != releases.NEWEST.minor and store.revision:
         sources.compatibility.check(store, minor)
+    if options.data is not None or options.database:
+        for warning in sources.unserved.warnings(store, options.module_names):
+            logger.warning("%s", warning)
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
     keys = await _keys(options, store, start_snapshot)

@@ -26,6 +26,7 @@ class Porch:
     """The module of Porch (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("porch.kpt.dev", "config.porch.kpt.dev")
+    about = "packages of configuration in git"
     needs: Sequence[str] = ("world",)
     options: Sequence[ModuleOption] = (
         *options_of(Options),

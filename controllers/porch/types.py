@@ -324,7 +324,6 @@ class Repository(
     group=CONFIG,
     version=CONFIG_VERSION,
     plural="repositories",
-    short_names=("repo",),
     columns=(
         Column("Type", "string", ".spec.type"),
         Column("Content", "string", ".spec.content"),

@@ -24,6 +24,7 @@ class Provisioning:
     """The module of provisioning (`controllers.modules.Module`)."""
 
     groups: Sequence[str] = ("provisioning.grafana.app",)
+    about = "repositories in git, with checks and jobs"
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = options_of(Options)
     roles: Sequence[Object] = ROLES

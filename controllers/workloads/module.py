@@ -13,6 +13,7 @@ class SimulatedWorkloads:
     """The module of simulated workloads: the kinds of stages, and the controllers of workloads."""
 
     groups: Sequence[str] = (kinds.KWOK, kinds.INKUBE_GROUP)
+    about = "simulated nodes, and the stages of their pods"
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = (ModuleOption("workloads", True),)
     builds_at_start = True

@@ -57,13 +57,22 @@ function toKind(group, version, resource) {
 
 /** Whether a group is not one of Kubernetes: those have no dot, or end in k8s.io. */
 export const isCustom = (group) => group.includes(".") && !/[.-]k8s\.io$/.test(group);
+/** What the groups of inkube's modules are for. */
+export const ABOUT = {
+  "provisioning.grafana.app": "repositories in git, with checks and jobs",
+  "world.inkube.dev": "simulated outside systems, and faults",
+  "porch.kpt.dev": "packages of configuration in git",
+  "config.porch.kpt.dev": "packages of configuration in git",
+  "kwok.x-k8s.io": "simulated nodes, and the stages of their pods",
+  "workloads.inkube.dev": "simulated nodes, and the stages of their pods",
+};
 /** Whether a group belongs to a module of inkube. */
-export const isOfModule = (group) => /(^|\.)(inkube\.dev|grafana\.app|porch\.kpt\.dev)$/.test(group);
+export const isOfModule = (group) => group in ABOUT;
 const USUAL = ["", "apps", "batch"]; // listed before Kubernetes' other groups
 const rank = ({ group }) => (USUAL.includes(group) ? USUAL.indexOf(group) : USUAL.length);
 
-const order = (a, b) =>
-  b.custom - a.custom || isOfModule(a.group) - isOfModule(b.group) || rank(a) - rank(b) || (a.group > b.group) - (a.group < b.group) || (a.kind > b.kind) - (a.kind < b.kind);
+const order = (a, b) => // the reader's own kinds, those of Kubernetes, those of modules
+  isOfModule(a.group) - isOfModule(b.group) || b.custom - a.custom || rank(a) - rank(b) || (a.group > b.group) - (a.group < b.group) || (a.kind > b.kind) - (a.kind < b.kind);
 
 export const idOf = ({ group, version, plural }) => `${group}/${version}/${plural}`;
 

@@ -1,6 +1,6 @@
 // The sidebar: kinds by group, and the other pages.
 import { html, useEffect, useRef, useState } from "./html.js";
-import { kinds } from "./kinds.js";
+import { ABOUT, kinds } from "./kinds.js";
 import { kindHref } from "./router.js";
 import { kept, useStore } from "./store.js";
 
@@ -38,6 +38,7 @@ function Group({ name, members, current, all }) {
   return html`
     <section class="group">
       <h2><button class="plain" aria-expanded=${String(shown)} onClick=${toggle}>${name || "core"}</button></h2>
+      ${shown && ABOUT[name] && html`<p class="about">${ABOUT[name]}</p>`}
       ${shown && html`<ul>${members.map((kind) => html`
         <li key=${kind.plural}><a href=${kindHref(kind)} aria-current=${kind === current ? "page" : undefined}>${kind.kind}</a></li>`)}
       </ul>`}

@@ -1,15 +1,19 @@
 """The discovery documents of inkube's own modules before they are loaded."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import generate_modules
 import pytest
 from patience import SECONDS
 
 from inkube import APIServer
+from inkube.apiserver import console
 from inkube.apiserver.modules import built_in, selection
+from inkube.schemas.status import StatusError
 
 PROGRAM = """
 import asyncio, json, sys
@@ -83,3 +87,34 @@ async def test_a_document_is_found_by_the_hash_of_an_index_from_before_it_was_lo
         assert f"/{path}/githosts" in answer.json["paths"]
         later = await web.ask("GET", "/openapi/v3")
         assert later.json["paths"][path]["serverRelativeURL"] != url
+
+
+def test_the_console_says_what_the_groups_of_modules_are_for() -> None:
+    script = (Path(console.__file__).parent / "assets" / "kinds.js").read_text()
+    described = dict(re.findall(r'^  "([\w.-]+)": "(.*)",$', script, re.MULTILINE))
+    assert described == {group: each.about for each in built_in().values() for group in each.groups}
+
+
+async def test_no_two_kinds_of_modules_have_a_short_name_in_common() -> None:
+    async with APIServer(modules="all", workloads=True) as server:
+        server.resources.load()
+        definitions = [each.definition for each in server.resources]
+    kinds = [each for each in definitions if each.group != "events.k8s.io"]  # Events have two
+    names = [name for kind in kinds for name in kind.names.short_names]
+    assert sorted(names) == sorted(set(names))
+
+
+async def test_stored_objects_of_a_module_that_is_off_are_kept_and_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    data, world = tmp_path / "a.db", "world.inkube.dev/v1"
+    host = {"apiVersion": world, "kind": "GitHost", "metadata": {"name": "git.example"}}
+    async with APIServer(data=data) as server:
+        await server.client.create(host)
+    async with APIServer(data=data, modules="none") as server:
+        with pytest.raises(StatusError):
+            await server.client.get(f"{world}/githosts", "git.example")
+    assert "contains 1 objects of the module world, which is not served" in caplog.text
+    assert "--modules default,world" in caplog.text
+    async with APIServer(data=data) as server:
+        assert await server.client.get(f"{world}/githosts", "git.example")
