@@ -55,7 +55,8 @@ class Secrets:
 
     def __init__(self, obj: Object, client: Client, reader: SecretReader | None) -> None:
         self._secure = obj.get(SECURE) or {}
-        self._key = Key.of(obj)
+        metadata = obj["metadata"]
+        self._key = Key(metadata.get("namespace") or "", metadata.get("name") or "")
         self._client = client
         self._reader = reader
         self._read: set[str] = set()
