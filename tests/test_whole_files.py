@@ -14,6 +14,7 @@ OTHERS = {
     "apiserver/auth/tls.py": "a key for OpenSSL, in a temporary folder of the owner",
     "apiserver/auth/frontproxy.py": "as above",
     "apiserver/http/audit.py": "appends lines to a log",
+    "apiserver/explore/controllers.py": "appends the output of a controller to a log",
     "controllers/workloads/kubelet/files.py": "packs an archive in memory",
     "apiserver/commands/example.py": "copies each file with wholefiles.write",
     "controllers/provisioning/outside/contents.py": "replaces a file in one step, without storage",

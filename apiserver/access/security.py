@@ -209,9 +209,9 @@ def _accounts(
 ) -> ServiceAccountTokens:
     signing_key = options.service_account_signing_key_file
     # read and checked at the start, so that a missing or damaged file is an error at once
-    private = _key(signing_key, auth.signing.Signer) if signing_key is not None else b""
+    private = _key(signing_key, auth.pemkeys.private_key) if signing_key is not None else b""
     public = tuple(
-        _key(path, auth.signing.public_keys) for path in options.service_account_key_file
+        _key(path, auth.pemkeys.public_keys) for path in options.service_account_key_file
     )
 
     def load() -> SigningKeys:

@@ -6,6 +6,7 @@ from inkube.apiserver.auth import attributes as attributes
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
 from inkube.apiserver.auth import keyfiles as keyfiles
+from inkube.apiserver.auth import pemkeys as pemkeys
 from inkube.apiserver.auth import rules as rules
 from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import signing as signing

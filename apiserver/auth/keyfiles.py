@@ -33,7 +33,7 @@ class Keys(Protocol):
 
 
 CHECKS: Mapping[str, Callable[[bytes], object]] = {
-    "tokens.key": lambda key: auth.signing.Signer(key),  # noqa: PLW0108 # imported when it is called
+    "tokens.key": lambda key: auth.pemkeys.private_key(key),  # noqa: PLW0108 # imported when it is called
     "key": lambda key: auth.Fernet(key),  # noqa: PLW0108 # as above
     "front-proxy.pem": lambda key: auth.frontproxy.parse(key),  # noqa: PLW0108 # as above
 }

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from inkube.apiserver import access
 from inkube.apiserver.explore import controllers
 from inkube.apiserver.explore.controllers import Running
 from inkube.apiserver.explore.observations import is_write
@@ -146,7 +147,7 @@ class _Run:
     async def whole(self) -> Result:
         """Run all steps. Ends with the first that does not end as expected."""
         self._kubeconfig.parent.mkdir()
-        self._kubeconfig.write_text(self._server.kubeconfig())
+        access.kubeconfig.write(self._kubeconfig, self._server.kubeconfig())
         result = Result()
         try:
             await self._start()
