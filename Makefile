@@ -19,7 +19,7 @@ ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subre
   $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
   test_the_recorded_kubectl_sessions_hold))
 
-.PHONY: help serve test test-all plain uncrowded crowded lint workflows types exams rounds conformance bench docs dist binary
+.PHONY: help serve test test-all plain uncrowded crowded lint workflows types exams rounds conformance matrix bench docs dist binary
 
 help:  ## these lines
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -78,6 +78,9 @@ rounds: $(STAMP)  ## kills and faults of servers in each set-up, judged: ARGS="-
 
 conformance: $(STAMP)  ## the table: how much of kube-apiserver's recorded behaviour holds
 	$(BIN)/python tests/conformance/table.py $(ARGS)
+
+matrix: $(STAMP)  ## chosen tests with many versions, Pythons and settings; the table in docs/matrix.md
+	$(BIN)/python tools/matrix.py --page docs/matrix.md $(ARGS)
 
 bench: $(STAMP)  ## ratios measured in one run
 	$(BIN)/python -m benchmarks $(ARGS)

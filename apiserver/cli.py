@@ -25,6 +25,7 @@ from inkube.apiserver.auth import new_token
 from inkube.apiserver.commands import serveoptions, terminal
 from inkube.apiserver.configuration import LOCAL, BadOption, Options
 from inkube.apiserver.http import logs
+from inkube.schemas import lazy
 from inkube.storage import StorageError
 
 logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
@@ -65,6 +66,13 @@ class _Commands(click.Group):
             return super().get_command(ctx, cmd_name)
         found: click.Command = getattr(commands, name)
         return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command. A library that is too old is a message without a traceback."""
+        try:
+            return super().invoke(ctx)
+        except lazy.OutdatedLibrary as error:
+            raise click.ClickException(str(error)) from error
 
 
 class _Serve(click.Command):

@@ -95,7 +95,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+    terminalreporter: "pytest.TerminalReporter", config: pytest.Config
 ) -> None:
     """List the states that `--kube-keep` saved."""
     if not config.getoption("kube_keep"):

@@ -33,6 +33,10 @@ _IMPORT = re.compile(r"^from (\S+) import (?:\(\s*)?(\w+) as (\w+)", re.MULTILIN
 would slow down starts."""
 
 
+class OutdatedLibrary(ImportError):
+    """A module cannot be loaded, and installed libraries are older than inkube requires."""
+
+
 def exports(package: str) -> Callable[[str], Any]:
     """A package's `__getattr__`, which finds the module of a name in the package's stub.
 
@@ -111,6 +115,16 @@ def named(module: str, name: str) -> Any:
 
 
 def _import_name(module: str, name: str) -> Any:
+    try:
+        return _imported(module, name)
+    except (ImportError, AttributeError, TypeError) as error:
+        explanation = named("inkube.schemas.outdated", "explanation")()
+        if explanation and not isinstance(error, OutdatedLibrary):
+            raise OutdatedLibrary(explanation) from error
+        raise
+
+
+def _imported(module: str, name: str) -> Any:
     loaded = import_module(module)
     if name in vars(loaded):
         return getattr(loaded, name)

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 import urllib3
 from dulwich.client import LocalGitClient, Urllib3HttpGitClient
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
-from dulwich.object_store import commit_tree_changes
+from dulwich.object_store import commit_tree_changes, iter_tree_contents
 from dulwich.objects import Blob, ObjectID
 from dulwich.objects import Commit as GitCommit
 from dulwich.pack import pack_objects_to_data
@@ -486,7 +486,7 @@ def _files(repo: MemoryRepo, head: bytes) -> list[File]:
     assert isinstance(commit, GitCommit), "a branch points to a commit"
     files: list[File] = []
     size = 0
-    for entry in repo.object_store.iter_tree_contents(commit.tree, include_trees=True):
+    for entry in iter_tree_contents(repo.object_store, commit.tree, include_trees=True):
         allowances.spend()
         assert entry.path is not None, "entries of a tree have names"
         assert entry.sha is not None, "and objects"

@@ -9,6 +9,7 @@ import threading
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
+from dulwich.object_store import iter_tree_contents
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 from dulwich.server import DictBackend
@@ -348,7 +349,7 @@ def log(repo, branch):
 
 def names(repo, branch):
     commit = repo[repo.refs[f"refs/heads/{branch}".encode()]]
-    return [entry.path.decode() for entry in repo.object_store.iter_tree_contents(commit.tree)]
+    return [entry.path.decode() for entry in iter_tree_contents(repo.object_store, commit.tree)]
 
 
 @pytest.mark.parametrize("is_file", [False, True], ids=["http", "file"])
