@@ -51,6 +51,11 @@ class MovableClock:
         """Seconds by which the clock was moved."""
         return self._ahead
 
+    @property
+    def is_waking(self) -> bool:
+        """Whether a sleeper whose time has come does not run yet."""
+        return any(future.done() for future in self._sleepers)
+
     def now(self) -> datetime:
         """The time of day, plus the seconds by which the clock was moved."""
         now = datetime.now(UTC)
@@ -102,6 +107,7 @@ class FakeClock:
         self._moved = 0.0
         self._order = itertools.count()
         self._sleepers: list[tuple[float, int, asyncio.Future[None]]] = []
+        self._waking: set[asyncio.Future[None]] = set()
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
@@ -146,7 +152,9 @@ class FakeClock:
             now = self.monotonic()
             while self._sleepers and self._sleepers[0][0] <= now:
                 _, _, future = heapq.heappop(self._sleepers)
-                _wake(future)
+                if not future.get_loop().is_closed():
+                    self._waking.add(future)
+                    future.get_loop().call_soon_threadsafe(_finish, future)
 
     @property
     def sleeping(self) -> int:
@@ -154,8 +162,16 @@ class FakeClock:
         with self._lock:
             return len(self._sleepers)
 
+    @property
+    def is_waking(self) -> bool:
+        """Whether a sleeper whose time has come does not run yet."""
+        with self._lock:
+            self._waking = {one for one in self._waking if not one.get_loop().is_closed()}
+            return bool(self._waking)
+
     def _forget(self, entry: tuple[float, int, asyncio.Future[None]]) -> None:
         with self._lock:
+            self._waking.discard(entry[2])
             if entry in self._sleepers:
                 self._sleepers.remove(entry)
                 heapq.heapify(self._sleepers)
@@ -189,12 +205,6 @@ class RevisionClock:
 
     def _seconds(self) -> float:
         return self._revision() * STEP + self._slept
-
-
-def _wake(future: "asyncio.Future[None]") -> None:
-    loop = future.get_loop()
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(_finish, future)
 
 
 def _finish(future: "asyncio.Future[None]") -> None:

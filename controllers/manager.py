@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
+from inkube.controllers.clock import FakeClock, MovableClock
 from inkube.controllers.eventnames import EventNames
 from inkube.controllers.informer import Change, Informers, Key
 from inkube.controllers.outages import Outages, Work
@@ -364,7 +365,8 @@ class Manager:
         return sum(running.queue.taken_count for running in self._running_controllers.values())
 
     async def settled(self) -> None:
-        """Return when all informers are caught up and all queues are idle at the same time.
+        """Return when nothing continues by itself: all informers are caught up, all queues are idle
+        and no sleeper of a moved clock is due, at the same time.
 
         Delayed rechecks do not count, nor failed keys whose next attempt is more than a second
         away.
@@ -373,6 +375,18 @@ class Manager:
             for informer in self.informers.all():
                 await informer.caught_up()
             await self._wait_queues_idle()
+            if self._is_waking:
+                await asyncio.sleep(0)
+
+    @property
+    def waits_for(self) -> list[str]:
+        """The names of busy controllers, for which `settled` waits, and `timers`."""
+        busy = [name for name, each in self._running_controllers.items() if not each.queue.is_idle]
+        return [*busy, "timers"] if self._is_waking else busy
+
+    @property
+    def _is_waking(self) -> bool:
+        return isinstance(self.clock, FakeClock | MovableClock) and self.clock.is_waking
 
     async def _is_settled(self) -> bool:
         """Whether all informers are caught up, and no reconcile ran while this was checked."""
@@ -390,4 +404,5 @@ class Manager:
             await running.queue.wait_idle()
 
     def _is_idle(self) -> bool:
-        return all(running.queue.is_idle for running in self._running_controllers.values())
+        queues = (running.queue for running in self._running_controllers.values())
+        return not self._is_waking and all(queue.is_idle for queue in queues)

@@ -132,9 +132,14 @@ class WorkQueue(Generic[K]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no key waits, is with a worker or will be retried soon. Delayed adds do not
+        """Whether no key waits, is due, is with a worker or will be retried soon. Later adds do not
         count."""
-        return not (self._queued or self._processing or self._retrying)
+        return not (self._queued or self._processing or self._retrying or self._is_due)
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the time of a delayed key has come, and `run` has not queued it yet."""
+        return bool(self._heap) and self._heap[0][0] <= self._clock.monotonic()
 
     async def wait_idle(self) -> None:
         """Return as soon as the queue is idle."""

@@ -41,6 +41,8 @@ _TITLES = {
 MOST = 10_000  # errors in one response; LONGEST: characters of their texts
 LONGEST = 2**20
 SUPPORTED = 100  # supported values that one error lists
+OUTAGE, RATE_LIMITED, QUOTA_EXCEEDED = "Outage", "RateLimited", "QuotaExceeded"
+"""Codes of errors: an outside system did not respond, or limits requests; a quota is exceeded."""
 SECURE = "secure"
 """The member in which kinds declared in Python keep secret values."""
 WITHOUT_VALUE = frozenset({Type.REQUIRED, Type.FORBIDDEN, Type.TOO_LONG, Type.INTERNAL})
@@ -86,6 +88,9 @@ class FieldError(NamedTuple):
     origin: str = ""
     supported: tuple[str, ...] = ()
     """Supported values, which forms can offer; responses contain the first SUPPORTED ones."""
+    code: str = ""
+    """The reason for other code, such as OUTAGE, because no code reads texts. Clients do not see
+    it."""
 
     def message(self) -> str:
         """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""

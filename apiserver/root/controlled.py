@@ -31,8 +31,6 @@ SNAPSHOT_BYTES = 256 * 1024 * 1024
 FORKS = 10
 ATTEMPTS = 20
 """Attempts to restore a state while other writes change the store."""
-TURNS = 20
-"""Iterations of the event loop after which all timers of a moved clock have started their work."""
 
 State = Mapping[str, bytes]
 """Stored objects, by key."""
@@ -70,7 +68,9 @@ class ServerActions(control.Actions):
             await self._parts.settled(within)
         except TimeoutError as error:
             raise status.StatusError(
-                504, status.Reason.TIMEOUT, f"not settled within {within:g} s"
+                504,
+                status.Reason.TIMEOUT,
+                f"not settled within {within:g} s; {self._waits()}",
             ) from error
         return self._store.revision
 
@@ -80,11 +80,8 @@ class ServerActions(control.Actions):
             raise status.StatusError(
                 409, status.Reason.CONFLICT, "the clock of this server cannot be moved"
             )
-        async with self._lock:
-            self._clock.advance(seconds)
-            for _ in range(TURNS):
-                await asyncio.sleep(0)
-            return await self.settled(control.DEFAULT_SECONDS)
+        self._clock.advance(seconds)
+        return await self.settled(control.DEFAULT_SECONDS)
 
     async def reset(self) -> int:
         self._check()
@@ -102,8 +99,8 @@ class ServerActions(control.Actions):
         self._check()
         if name not in self._snapshots and len(self._snapshots) >= SNAPSHOTS:
             raise status.too_many_requests(f"a server keeps at most {SNAPSHOTS} snapshots")
+        await self.settled(control.DEFAULT_SECONDS)
         async with self._lock:
-            await self.settled(control.DEFAULT_SECONDS)
             new_snapshot = await self._parts.snapshot()
         others = (other for other_name, other in self._snapshots.items() if other_name != name)
         if sum(map(_size, (*others, new_snapshot))) > SNAPSHOT_BYTES:
@@ -134,6 +131,8 @@ class ServerActions(control.Actions):
 
     async def fork(self, name: str, snapshot: str) -> Fork:
         self._check()
+        if not snapshot:
+            await self.settled(control.DEFAULT_SECONDS)
         async with self._lock:
             if name in self._forks:
                 raise status.StatusError(
@@ -141,8 +140,6 @@ class ServerActions(control.Actions):
                 )
             if len(self._forks) >= FORKS:
                 raise status.too_many_requests(f"a server has at most {FORKS} forks")
-            if not snapshot:
-                await self.settled(control.DEFAULT_SECONDS)
             forked = self._snapshot(snapshot) if snapshot else await self._parts.snapshot()
             parts, stack = await self._start(_options_of_a_fork(self._parts, forked))
             new_fork = Fork(name, parts.core.listener.url, parts.kubeconfig())
@@ -174,18 +171,27 @@ class ServerActions(control.Actions):
     async def _return_to(self, state: State, revision: int) -> int:
         """Restore the state of a revision, and wait for the controllers. Default objects that were
         created after that revision return to their first state."""
+        await self.settled(control.DEFAULT_SECONDS)
         async with self._lock:
-            await self.settled(control.DEFAULT_SECONDS)
-            target = {**self._parts.defaults.created_after(revision), **state}
-            for _ in range(ATTEMPTS):
-                batch = list(_changes(self._store, target))
-                with contextlib.suppress(errors.PreconditionError):
-                    if batch:
-                        await self._store.restore(batch)
-                    return await self.settled(control.DEFAULT_SECONDS)
-            raise status.StatusError(
-                409, status.Reason.CONFLICT, "other clients write all the time; try again"
-            )
+            await self._restore(state, revision)
+        return await self.settled(control.DEFAULT_SECONDS)
+
+    async def _restore(self, state: State, revision: int) -> None:
+        target = {**self._parts.defaults.created_after(revision), **state}
+        for _ in range(ATTEMPTS):
+            batch = list(_changes(self._store, target))
+            with contextlib.suppress(errors.PreconditionError):
+                if batch:
+                    await self._store.restore(batch)
+                return
+        raise status.StatusError(
+            409, status.Reason.CONFLICT, "other clients write all the time; try again"
+        )
+
+    def _waits(self) -> str:
+        """Return what a wait for the controllers waits for."""
+        busy = self._parts.core.manager.waits_for
+        return f"it waits for {', '.join(busy)}" if busy else "it waits for informers"
 
 
 def _refusal_of(parts: Parts) -> str:

@@ -38,9 +38,6 @@ LONGEST = 4_000
 """The maximum number of characters that an error shows of the objects a condition last read."""
 LAST = 5
 """The number of latest changes that the error shows if a server does not settle."""
-TURNS = 20
-"""Iterations of the event loop after which all tasks that a moved clock woke have started to
-run."""
 
 
 def options(**values: Any) -> Options:
@@ -162,8 +159,6 @@ class Kube:
         if not isinstance(self.clock, FakeClock):
             raise TypeError(f"{type(self.clock).__name__} cannot be moved")
         self.clock.advance(seconds)
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
         await self.server.settled()
 
 

@@ -31,7 +31,7 @@ BINARY = Wire("binary", _binary)
 
 
 class Socket:
-    """A watch over a WebSocket (`streams.Connection`). `open` raises StatusError 400 and 403 for an
+    """A watch over a WebSocket (`stream.Connection`). `open` raises StatusError 400 and 403 for an
     invalid handshake."""
 
     def __init__(self, request: web.BaseRequest, *, is_text: bool) -> None:

@@ -191,7 +191,7 @@ class Socket:
 
 
 class Channel:
-    """One watch of a stream; see `streams.Connection` and `streams.Sink`."""
+    """One watch of a stream; see `stream.Connection` and `stream.Sink`."""
 
     def __init__(self, stream: "Stream", name: str) -> None:
         self.response: web.StreamResponse = web.StreamResponse()

@@ -21,7 +21,15 @@ from typing import Any, ClassVar
 
 import orjson
 
-from inkube.schemas.fielderrors import OMITTED, SUPPORTED, FieldError, Type, Verbatim, is_secret
+from inkube.schemas.fielderrors import (
+    OMITTED,
+    RATE_LIMITED,
+    SUPPORTED,
+    FieldError,
+    Type,
+    Verbatim,
+    is_secret,
+)
 from inkube.schemas.sealing import REDACTED
 
 _VAGUE = frozenset(
@@ -54,6 +62,8 @@ class Problem:
     field: str | None = ""
     value: Any = OMITTED
     supported: Sequence[str] = ()
+    code: str = ""
+    """The reason for other code (`FieldError.code`)."""
 
     type: ClassVar[Type]
 
@@ -76,7 +86,7 @@ class Problem:
         if not all(isinstance(text, str) for text in texts):
             raise TypeError(f"field, detail and supported values are texts: {texts!r}")
         orjson.dumps(texts)  # a surrogate alone cannot be sent
-        return FieldError(self.type, place, shown, self.detail, origin, right)
+        return FieldError(self.type, place, shown, self.detail, origin, right, self.code)
 
 
 def _plain(value: Any) -> Any:
@@ -138,13 +148,23 @@ class InternalError(Problem):
 
 
 class OutsideError(Exception):
-    """An outside system did not respond usably. `is_final`: an early retry cannot succeed."""
+    """An outside system did not respond usably. `is_final`: an early retry cannot succeed.
 
-    def __init__(self, service: str, reason: str, *, is_final: bool = False) -> None:
+    `cause` is RATE_LIMITED, TIMED_OUT, UNTRUSTED (its certificate), or "" for other causes.
+    """
+
+    RATE_LIMITED: ClassVar = RATE_LIMITED
+    TIMED_OUT: ClassVar = "TimedOut"
+    UNTRUSTED: ClassVar = "Untrusted"
+
+    def __init__(
+        self, service: str, reason: str, *, is_final: bool = False, cause: str = ""
+    ) -> None:
         super().__init__(f"{service}: {reason}")
         self.service = service
         self.reason = reason
         self.is_final = is_final
+        self.cause = cause
 
 
 class Unreachable(OutsideError):
@@ -156,8 +176,14 @@ class Unavailable(OutsideError):
     `code` is its HTTP status (0: none)."""
 
     def __init__(
-        self, service: str, reason: str, *, until: datetime | None = None, code: int = 0
+        self,
+        service: str,
+        reason: str,
+        *,
+        until: datetime | None = None,
+        code: int = 0,
+        cause: str = "",
     ) -> None:
-        super().__init__(service, reason, is_final=until is not None)
+        super().__init__(service, reason, is_final=until is not None, cause=cause)
         self.until = until
         self.code = code

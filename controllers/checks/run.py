@@ -26,7 +26,14 @@ from inkube.controllers.client import Client, Object
 from inkube.controllers.environment import Environment, Memo
 from inkube.controllers.informer import Key
 from inkube.schemas import meta, models
-from inkube.schemas.fielderrors import OMITTED, SECURE, FieldError, is_secret
+from inkube.schemas.fielderrors import (
+    OMITTED,
+    OUTAGE,
+    RATE_LIMITED,
+    SECURE,
+    FieldError,
+    is_secret,
+)
 from inkube.schemas.sealing import REDACTED
 
 logger = logging.getLogger(__name__)
@@ -316,7 +323,8 @@ async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
             task.cancel()
         await asyncio.gather(asking, limit, return_exceptions=True)
     reason = f"did not answer within {check.timeout:g} seconds"
-    raise Unavailable("the host" if check.failure else f"the check {check.name}", reason)
+    service = "the host" if check.failure else f"the check {check.name}"
+    raise Unavailable(service, reason, cause=OutsideError.TIMED_OUT)
 
 
 def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
@@ -324,12 +332,15 @@ def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
     failure = check.failure_of(run.object)
     if failure is None:
         return []
+    code = RATE_LIMITED if error.cause == RATE_LIMITED else OUTAGE
     if isinstance(error, Unreachable):
         reason = f"unreachable: {error.reason}"
-        return [Invalid(f"{failure}: {reason}" if failure else reason)]
+        return [Invalid(f"{failure}: {reason}" if failure else reason, code=code)]
     unavailable = error if isinstance(error, Unavailable) else None
     detail = f"{error.service} {error.reason}; {run.retry_text(unavailable)}"
-    return [Invalid(f"{failure}: {detail}") if failure else InternalError(detail)]
+    if failure:
+        return [Invalid(f"{failure}: {detail}", code=code)]
+    return [InternalError(detail, code=code)]
 
 
 def is_within(path: str, outer: str) -> bool:

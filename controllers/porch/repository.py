@@ -1,6 +1,5 @@
 """Repository of config.porch.kpt.dev: its rules, its status, and the schedule of its syncs."""
 
-import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -27,6 +26,7 @@ from inkube.kinds import (
     KindModule,
     NotFound,
     NotSupported,
+    OutsideError,
     Part,
     Problem,
     Required,
@@ -423,16 +423,20 @@ def _state(obj: Object) -> object:
     return obj["metadata"]["uid"], obj["metadata"].get("generation")
 
 
+_PATIENCE = {
+    OutsideError.RATE_LIMITED: 300,
+    OutsideError.UNTRUSTED: 300,
+    OutsideError.TIMED_OUT: 60,
+}
+
+
 def _patience(error: Exception) -> float:
     """Seconds until the next attempt to read a repository that cannot be read (section 11)."""
-    text = troubles.cause(error)
     if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
         return 600
-    if re.search(r"certificate|rate limit", text):
-        return 300
     if isinstance(error, RepositoryNotFound | sync.BranchNotFound):
         return 120
-    return 60 if "in time" in text or "within" in text else 30
+    return _PATIENCE.get(error.cause, 30) if isinstance(error, OutsideError) else 30
 
 
 def _time(text: str | None) -> datetime | None:

@@ -11,6 +11,7 @@ from inkube.client import Object, Selection
 from inkube.controllers.provisioning import indexes
 from inkube.controllers.provisioning.options import Options
 from inkube.controllers.provisioning.types import Repository
+from inkube.formats import fielderrors
 from inkube.kinds import (
     Change,
     Check,
@@ -26,7 +27,7 @@ from inkube.kinds import (
 
 COUNT_KEY = "repositories of the namespace"
 """The key under which a run remembers the number of repositories."""
-EXCEEDED = "QuotaExceeded"
+EXCEEDED = fielderrors.QUOTA_EXCEEDED
 _MAX_CHECKED_NEIGHBOURS = 100
 """Up to this limit of repositories, each change of their number triggers a check of all
 repositories in the namespace."""
@@ -83,7 +84,7 @@ def quota_check(options: Options) -> Check[Repository]:
         count = await run.memo(COUNT_KEY, lambda: _count(run.env, namespace))
         if count <= most:
             return None
-        return Forbidden(f"namespace quota exceeded: {count}/{most} repositories")
+        return Forbidden(f"namespace quota exceeded: {count}/{most} repositories", code=EXCEEDED)
 
     return within_quota
 

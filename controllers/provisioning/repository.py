@@ -98,11 +98,11 @@ def module(
 
 def ready_reason(errors: Sequence[FieldError]) -> str:
     """The reason of the Ready condition."""
-    if any("quota exceeded" in error.detail for error in errors):
+    if any(error.code == fielderrors.QUOTA_EXCEEDED for error in errors):
         return quotas.EXCEEDED
     if any(error.field.startswith("secure.") and not _is_outage(error) for error in errors):
         return AUTHENTICATION_FAILED
-    if any("rate limit" in error.detail for error in errors):
+    if any(error.code == fielderrors.RATE_LIMITED for error in errors):
         return RATE_LIMITED
     if any(_is_outage(error) for error in errors):
         return SERVICE_UNAVAILABLE
@@ -110,7 +110,7 @@ def ready_reason(errors: Sequence[FieldError]) -> str:
 
 
 def _is_outage(error: FieldError) -> bool:
-    is_unasked = error.detail.startswith(("unreachable: ", "failed to check "))
+    is_unasked = error.code in (fielderrors.OUTAGE, fielderrors.RATE_LIMITED)
     return error.type == fielderrors.Type.INTERNAL or is_unasked
 
 

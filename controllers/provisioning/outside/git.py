@@ -50,7 +50,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     refusal,
 )
 from inkube.controllers.provisioning.outside.ssrf import Guard
-from inkube.kinds import Memo, Unavailable, Unreachable
+from inkube.kinds import Memo, OutsideError, Unavailable, Unreachable
 
 T = TypeVar("T")
 
@@ -349,7 +349,9 @@ class _Pool(urllib3.PoolManager):
             if received > LARGEST:
                 raise Unavailable(host, "answered more than a list of branches can be")
             if time.monotonic() > self._deadline:
-                raise Unavailable(host, "did not finish its answer in time")
+                raise Unavailable(
+                    host, "did not finish its answer in time", cause=OutsideError.TIMED_OUT
+                )
             return data
 
         return limited
@@ -515,9 +517,11 @@ def _network_error(host: str, error: BaseException) -> Exception:
     if isinstance(error, urllib3.exceptions.MaxRetryError):
         error = error.reason or error
     if isinstance(error, urllib3.exceptions.TimeoutError):
-        return Unavailable(host, "did not answer in time")
+        return Unavailable(host, "did not answer in time", cause=OutsideError.TIMED_OUT)
     if isinstance(error, urllib3.exceptions.SSLError):
-        return Unreachable(host, f"the certificate of {host} is not trusted")
+        return Unreachable(
+            host, f"the certificate of {host} is not trusted", cause=OutsideError.UNTRUSTED
+        )
     if isinstance(error, urllib3.exceptions.ResponseError):
         return Unavailable(host, "redirects too often")
     return Unreachable(host, f"host {host} closed the connection")
@@ -525,14 +529,16 @@ def _network_error(host: str, error: BaseException) -> Exception:
 
 def _socket_error(host: str, error: OSError) -> Exception:
     if isinstance(error, TimeoutError):
-        return Unavailable(host, "did not answer in time")
+        return Unavailable(host, "did not answer in time", cause=OutsideError.TIMED_OUT)
     if isinstance(error, ConnectionRefusedError):
         return Unreachable(host, f"host {host} refused the connection")
     return Unreachable(host, f"no way to host {host}")
 
 
 def _timeout_error(host: str, timeout: float) -> Unavailable:
-    return Unavailable(host, f"did not answer within {timeout:g} seconds")
+    return Unavailable(
+        host, f"did not answer within {timeout:g} seconds", cause=OutsideError.TIMED_OUT
+    )
 
 
 def _file_path(url: str) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Commit
-from inkube.kinds import Unavailable
+from inkube.kinds import OutsideError, Unavailable
 
 GITHUB = "github.com"
 REQUIRED_PERMISSIONS = {
@@ -200,7 +200,11 @@ class AppSession(Protocol):
 def refusal(host: str, code: int) -> Exception:
     """The error for an HTTP status code of a git host or API."""
     if code == HTTPStatus.TOO_MANY_REQUESTS:
-        return Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
+        return Unavailable(
+            host,
+            "has reached its rate limit (429 Too Many Requests)",
+            cause=OutsideError.RATE_LIMITED,
+        )
     if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return NotAuthorized(code)
     if code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):

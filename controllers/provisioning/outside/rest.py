@@ -122,9 +122,13 @@ class RestClient:
         except OutsideError:
             raise
         except TimeoutError as error:
-            raise Unavailable(host, "did not answer in time") from error
+            raise Unavailable(
+                host, "did not answer in time", cause=OutsideError.TIMED_OUT
+            ) from error
         except aiohttp.ClientConnectorCertificateError as error:
-            raise Unreachable(host, f"the certificate of {host} is not trusted") from error
+            raise Unreachable(
+                host, f"the certificate of {host} is not trusted", cause=OutsideError.UNTRUSTED
+            ) from error
         except aiohttp.ClientConnectorDNSError as error:
             raise Unreachable(host, f"host {host} not found") from error
         except aiohttp.ClientConnectorError as error:
@@ -148,16 +152,27 @@ class RestClient:
     def _refuse_while_limited(self, known: str, url: str) -> None:
         until = self._limits.get(known)
         if until is not None and until > self.now():
-            raise Unavailable(urls.host_of(url), "has reached its rate limit", until=until)
+            raise Unavailable(
+                urls.host_of(url),
+                "has reached its rate limit",
+                until=until,
+                cause=OutsideError.RATE_LIMITED,
+            )
 
     def _note_limit(self, known: str, url: str, response: RestResponse) -> None:
         host = urls.host_of(url)
         if response.code == 429 or (response.code == 403 and _is_limit(response)):
             until = _limited_until(response, self.now())
             if until is None:
-                raise Unavailable(host, "has reached its rate limit (429 Too Many Requests)")
+                raise Unavailable(
+                    host,
+                    "has reached its rate limit (429 Too Many Requests)",
+                    cause=OutsideError.RATE_LIMITED,
+                )
             remember(self._limits, known, until)
-            raise Unavailable(host, "has reached its rate limit", until=until)
+            raise Unavailable(
+                host, "has reached its rate limit", until=until, cause=OutsideError.RATE_LIMITED
+            )
         if response.code >= 500:
             raise refusal(host, response.code)
 

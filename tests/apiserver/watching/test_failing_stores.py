@@ -6,7 +6,7 @@ from patience import within
 from yarl import URL
 
 from inkube import APIServer
-from inkube.apiserver.watching import streams
+from inkube.apiserver.watching import stream
 from inkube.storage import errors
 
 
@@ -14,7 +14,7 @@ async def test_a_watch_that_has_begun_is_cut_off_and_not_answered_again(monkeypa
     async def fail(*_):
         raise errors.Unavailable("the database is gone")
 
-    monkeypatch.setattr(streams._Stream, "_catch_up", fail)  # reads changes from the database
+    monkeypatch.setattr(stream.Stream, "_catch_up", fail)  # reads changes from the database
     async with APIServer() as server, within():
         url = URL(server.url)
         reader, writer = await asyncio.open_connection(url.host, url.port)

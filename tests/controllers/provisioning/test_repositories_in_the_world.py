@@ -251,13 +251,14 @@ async def test_a_recheck_by_the_clock_asks_a_watched_world_nothing(server, monke
     await server.create(repository(secure=token("good"), **WRITE))
     await server.create(repository("b", block={"branch": "gone"}, secure=token("good")))
     await server.settled()
-    revision, asked, get = server.api.store.revision, [], server.client.get
+    client = type(server.client)
+    revision, asked, get = server.api.store.revision, [], client.get
 
-    async def counted(resource, name, namespace="", **options):
+    async def counted(self, resource, name, namespace="", **options):
         asked.append(name)
-        return await get(resource, name, namespace, **options)
+        return await get(self, resource, name, namespace, **options)
 
-    monkeypatch.setattr(server.client, "get", counted)
+    monkeypatch.setattr(client, "get", counted)  # that of every client
     await server.recheck(300)
     assert "a" not in asked
     assert "b" in asked
