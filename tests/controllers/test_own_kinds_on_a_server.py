@@ -1,6 +1,7 @@
 """User-defined kinds on a real server: checks, admission functions, reconcilers."""
 
 import aiohttp
+import pytest
 
 from inkube import APIServer
 from inkube.controllers.checks import Duplicate, Invalid, check, mutator, validator
@@ -107,10 +108,6 @@ async def test_validators_see_the_old_object():
         assert [cause["field"] for cause in body["details"]["causes"]] == ["spec.owner"]
 
 
-async def test_a_service_that_nobody_provides_is_reported(caplog):
-    async with APIServer(kinds=[PROBES]) as server:
-        await server.client.create(probe("x"))
-        await server.settled()
-        stored = await server.client.get(Probe.gvr, "a", "default")
-    assert stored["status"]["fieldErrors"][0]["type"] == "InternalError"
-    assert "no service named 'phone_book'" in caplog.text
+async def test_a_service_that_nobody_provides_is_reported_at_the_start():
+    with pytest.raises(TypeError, match=r"checks of Probe need services .*: phone_book"):
+        await APIServer(kinds=[PROBES]).__aenter__()
