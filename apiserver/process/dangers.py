@@ -38,7 +38,8 @@ def risks(options: Options) -> Iterator[str]:
             "--allow-private-hosts lets clients have any host of your network asked; "
             "leave it out where clients are not trusted"
         )
-    for path in (options.token_auth_file, options.tls_private_key_file):
+    secrets = options.token_auth_file, options.tls_private_key_file
+    for path in (*secrets, options.service_account_signing_key_file):
         if path is not None and _is_readable_by_others(path):
             yield f"{path} may be read by others; run chmod 600 {path}"
     if any(

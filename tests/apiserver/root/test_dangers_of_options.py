@@ -51,6 +51,8 @@ def test_secrets_that_others_may_read_are_told(tokens):
     tokens.chmod(0o644)
     [line] = dangers.risks(Options(token_auth_file=tokens))
     assert line.endswith(f"run chmod 600 {tokens}")
+    [line] = dangers.risks(Options(service_account_signing_key_file=tokens))
+    assert line.endswith(f"run chmod 600 {tokens}")
 
 
 def test_serve_tells_them_and_serves(tmp_path):
