@@ -283,19 +283,34 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
     """Read a field selector: `=`, `==`, `!=`; backslashes escape. Raises StatusError 400."""
     terms = []
     for part in _split(text):
-        if not part:
-            continue
         match = re.match(r"((?:\\.|[^\\=!])*)(!=|==|=)(.*)", part, re.DOTALL)
         if match is None:
             raise status.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
-        value = re.sub(r"\\([\\,=])", r"\1", match[3])
-        terms.append(FieldTerm(match[1], value, match[2] == "!="))
+        value = _unescaped(match[3])
+        if match[1] or value:  # a term of nothing selects everything
+            terms.append(FieldTerm(match[1], value, match[2] == "!="))
     return tuple(terms)
+
+
+def _unescaped(value: str) -> str:
+    """Return the value of a term without escapes (fields.UnescapeValue). Raises StatusError 400."""
+    plain = _UNESCAPED.match(value)
+    rest = value[plain.end() :] if plain else value
+    if rest.startswith("="):
+        raise status.bad_request(
+            f"invalid field selector: unescaped character in value: {ord('=')}"
+        )
+    if rest:
+        raise status.bad_request(f"invalid field selector: invalid escape sequence: {rest[:2]}")
+    return re.sub(r"\\([\\,=])", r"\1", value)
+
+
+_UNESCAPED = re.compile(r"(?:[^\\=]|\\[\\,=])*", re.DOTALL)
 
 
 def _split(text: str) -> list[str]:
     """Split at commas without a backslash before them."""
-    return re.findall(r"(?:\\.|[^\\,])+", text, re.DOTALL)
+    return re.findall(r"(?:\\.|[^\\,]|\\$)+", text, re.DOTALL)
 
 
 def compile(  # noqa: A001 # as re.compile

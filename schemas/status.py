@@ -134,6 +134,20 @@ def already_exists(
     )
 
 
+def not_unique(taken: StatusError) -> StatusError:
+    """409 of an object whose body has a generateName: the client can try again (`taken` is the
+    plain error)."""
+    text = taken.message.removeprefix("object is being deleted: ")
+    error = StatusError(
+        409,
+        Reason.ALREADY_EXISTS,
+        f"{text}, the server was not able to generate a unique name for the object",
+        details={**(taken.details or {}), "retryAfterSeconds": 1},
+    )
+    error.headers["Retry-After"] = "1"
+    return error
+
+
 STALE = (
     "the object has been modified; please apply your changes to the latest version and try again"
 )

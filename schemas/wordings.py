@@ -28,6 +28,7 @@ from inkube.schemas.served import Served
 from inkube.schemas.status import StatusError
 
 UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
+_NOT_ONE = "you requested PartialObjectMetadata, but the requested object is a list ({})"
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
 """The name of a Scale's schema."""
 JSON = "application/json"
@@ -77,6 +78,8 @@ class Wording:
     """Whether a kind's columns include the name, so that tables add no column."""
     scale_needs_replicas: ClassVar[bool] = True
     """Whether the Scale of an object without replicas does not exist."""
+    applies_scales: ClassVar[bool] = False
+    """Whether a Scale can be applied."""
     sorts_groups: ClassVar[bool] = True
     """Whether discovery sorts groups by name; otherwise they are in the order of installation."""
     group_order: ClassVar[int] = 2
@@ -135,14 +138,16 @@ class Wording:
         if obj.get("apiVersion") != served.api_version:
             raise _another_version(obj.get("apiVersion", ""), served)
 
-    def check_patched_type(self, served: Served, obj: Object) -> None:
-        """Check that a patched object has the type of the path. Raises StatusError 400 or 422."""
+    def check_patched_type(self, served: Served, obj: Object) -> list[str]:
+        """Check that a patched object has the type of the path. Returns strict errors. Raises
+        StatusError 400 or 422, or DecodeError."""
         self.check_version(served, obj)
         if obj.get("kind") != served.kind:
             kind, metadata = _text(obj, "kind"), obj.get("metadata")
             error = fielderrors.invalid("kind", kind, f"must be {served.kind}")
             name = _text(metadata, "name") if isinstance(metadata, dict) else ""
             raise status.invalid(served.gvk.group, kind, name, [error])
+        return []
 
     def refusal(self, error: StatusError) -> StatusError:
         """The error with the texts of this wording; may change it in place."""
@@ -163,6 +168,10 @@ class Wording:
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         """The conditions of a table's row."""
         return []
+
+    def not_one(self, group: str, kind: str) -> StatusError:
+        """406 of a list that should be shown as one object."""
+        return status.not_acceptable(_NOT_ONE.format("*unstructured.UnstructuredList"))
 
     def not_a_list(self, group: str, kind: str) -> StatusError:
         """The error for a request of one object as a list of metadata."""
@@ -211,6 +220,7 @@ class _Python(Wording):
     """The wording of kinds declared in Python: bodies can omit members that the path determines."""
 
     body_names_kind = False
+    applies_scales = True
     reads_dry_run_true = True
     default_namespace = "default"
     validation_endpoints = frozenset({"check", "test", "validate"})
@@ -223,9 +233,9 @@ class _Python(Wording):
         obj["apiVersion"] = obj.get("apiVersion") or served.api_version
         obj["kind"] = obj.get("kind") or served.kind
 
-    def check_patched_type(self, served: Served, obj: Object) -> None:
+    def check_patched_type(self, served: Served, obj: Object) -> list[str]:
         self.check_type(served, obj)
-        super().check_patched_type(served, obj)
+        return super().check_patched_type(served, obj)
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
         return verb in verbs
@@ -268,6 +278,7 @@ class _Kubernetes(Wording):
     items_have_type = False
     columns_have_name = True
     scale_needs_replicas = False
+    applies_scales = True
     sorts_groups = False
     group_order = 0
     discovery_repeats_group = False
@@ -307,9 +318,9 @@ class _Kubernetes(Wording):
     def check_version(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""
 
-    def check_patched_type(self, served: Served, obj: Object) -> None:
-        """Restore the apiVersion and kind of the path, because a patch cannot change them."""
-        obj["apiVersion"], obj["kind"] = served.api_version, served.kind
+    def check_patched_type(self, served: Served, obj: Object) -> list[str]:
+        """The type is what Go decodes the patched text into, a kind of the scheme."""
+        return decoding.settle_patched_type(obj, served.gvk, served.definition.minor)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""
@@ -321,6 +332,10 @@ class _Kubernetes(Wording):
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         return columns.conditions(gvr.group, gvr.resource, obj)
+
+    def not_one(self, group: str, kind: str) -> StatusError:
+        package = group.partition(".")[0] or "core"
+        return status.not_acceptable(_NOT_ONE.format(f"*{package}.{kind}List"))
 
     def not_a_list(self, group: str, kind: str) -> StatusError:
         package = group.partition(".")[0] or "core"

@@ -206,7 +206,9 @@ class Routes:
             raise request.resource.wording.no_subresource(request.served.gvr, request.name)
         if handler is None:
             handler = table.get(("*", "*", request.subresource))
-        if handler is None:
+        if handler is None or (
+            request.subresource == "scale" and request.served.version.scale is None
+        ):
             raise request.resource.wording.no_subresource(request.served.gvr, request.name)
         return handler
 

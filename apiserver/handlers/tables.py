@@ -77,10 +77,7 @@ def transformed_list(
             head, "rows", lambda obj: row(request, shown, obj, now, form, include)
         )
     if form.kind == "PartialObjectMetadata":
-        kind = "*unstructured.UnstructuredList"
-        raise status.not_acceptable(
-            f"you requested PartialObjectMetadata, but the requested object is a list ({kind})"
-        )
+        raise request.resource.wording.not_one(request.resource.group, request.resource.kind)
     return TransformedList(head, "items", lambda obj: partial(obj, form.version))
 
 

@@ -140,17 +140,16 @@ def _negotiate(
         media = _media(clause.media, any_application)
         if media is None or clause.quality == 0:
             continue
-        kind = clause.parameter("as")
+        kind, group, version = map(clause.parameter, ("as", "g", "v"))
         pretty = clause.parameter("pretty") == "1"
-        if not kind:
+        if not (kind or group or version):
             if media == PROTOBUF and not messages:
                 continue
             return Form(media, pretty=pretty)
-        version = clause.parameter("v") or "v1"
         if (
             kind in transforms
             and not (kind == "Table" and media == PROTOBUF)
-            and clause.parameter("g") == "meta.k8s.io"
+            and group == "meta.k8s.io"
             and version in _META_VERSIONS
         ):
             return Form(media, kind, version, pretty)

@@ -30,6 +30,8 @@ def write(value: Any) -> bytes:
     text: str = yaml.dump(
         value_as_json, Dumper=_Dumper, default_flow_style=False, allow_unicode=True
     )
+    if text.endswith("\n...\n"):  # after a text that ends with several lines; Go omits it
+        text = text[:-4]
     return text.encode()
 
 

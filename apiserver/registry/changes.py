@@ -80,6 +80,7 @@ class Put(Update):
 
     def __init__(self, request: Request, body: Body) -> None:
         obj = body.object
+        ownerreferences.deduplicate(request, obj)
         super().__init__(body.size, names_version=bool(obj["metadata"].get("resourceVersion")))
         definition = request.resource.definition
         relaxed = definition.relaxed_subresources or not request.subresource
@@ -89,9 +90,7 @@ class Put(Update):
 
     def made(self, write: Write) -> Object:
         write.empties = self._empties
-        made = self._replacing(orjson.loads(self._fresh), write)
-        ownerreferences.deduplicate(write, made)
-        return made
+        return self._replacing(orjson.loads(self._fresh), write)
 
     def _replaced(self, obj: Object) -> Object:
         """Return the members of a body that replace those of the stored object."""

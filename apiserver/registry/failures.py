@@ -42,7 +42,9 @@ def lost(write: Write, error: Exception) -> status.StatusError:
     """Return 409 for a write that another write was faster than."""
     resource = write.request.resource
     if isinstance(error, errors.AlreadyExists) and error.key == write.key:
-        return refusal(error, resource.group, resource.plural, write.name)
+        taken = refusal(error, resource.group, resource.plural, write.name)
+        named = write.operation == "CREATE" and write.new["metadata"].get("generateName")
+        return status.not_unique(taken) if named else taken
     return stale(write.request)
 
 

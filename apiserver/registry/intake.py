@@ -133,14 +133,19 @@ def accept_patched(
     handlers/patch.go.
     """
     request = write.request
-    request.resource.wording.check_patched_type(request.served, obj)
     before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
+    of_type: list[str] = []
 
     def whole() -> str:
         return patch_text() if strategic else gotext.compact_json(orjson.loads(before))
 
     try:
+        if strategic:  # it is not decoded from a text, so that its type does not matter
+            obj["apiVersion"], obj["kind"] = request.served.api_version, request.served.kind
+        else:
+            of_type = request.resource.wording.check_patched_type(request.served, obj)
         obj, found, write.empties = _decode(request, obj)
+        found = [*of_type, *found]
     except DecodeError as error:
         text = unstructured.trouble(obj, request.served.gvk) if strategic else ""
         raise patch_refusal(whole(), text or error.text) from error

@@ -7,6 +7,7 @@ each kind are checked only after mutating admission, as in handlers/patch.go.
 
 import json
 
+from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.write import Write
 from inkube.schemas.objects import Object
 
@@ -18,7 +19,7 @@ _WARNING = (
 )
 
 
-def deduplicate(write: Write, obj: Object, *, is_admitted: bool = False) -> None:
+def deduplicate(write: Request | Write, obj: Object, *, is_admitted: bool = False) -> None:
     """Remove repeated references from an object and add a warning. `is_admitted` means that
     mutating admission has run."""
     meta = obj.get("metadata") or {}

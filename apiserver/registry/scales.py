@@ -25,7 +25,7 @@ def to_scale(
     """
     paths = paths_of(request)
     replicas = read_path(obj, paths.spec_replicas)
-    if replicas is None and request.resource.wording.scale_needs_replicas and not lenient:
+    if not lenient and has_no_replicas(request, obj):
         why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
         error = status.internal(f"Internal error occurred: {why}")
         error.details = {"causes": [{"message": why}]}
@@ -49,6 +49,12 @@ def to_scale(
         if entries:
             scale["metadata"]["managedFields"] = entries
     return scale
+
+
+def has_no_replicas(request: Request, obj: Object) -> bool:
+    """Return whether a custom resource does not have replicas."""
+    needs = request.resource.wording.scale_needs_replicas
+    return needs and read_path(obj, paths_of(request).spec_replicas) is None
 
 
 def paths_of(request: Request) -> Scale:

@@ -94,7 +94,10 @@ class PatchScale(Scale):
 
     def changed(self, write: Write) -> Object:
         request = write.request
-        old = scales.to_scale(request, write.copy_of_old(), with_ownership=True)
+        obj = write.copy_of_old()
+        old = scales.to_scale(request, obj, lenient=True, with_ownership=True)
+        if scales.has_no_replicas(request, obj):
+            old["spec"] = {"replicas": _MISSING}
         new, _ = self._patch.applied(request, old)
         try:
             found = builtin_decoding.decode(new, SCALE)
@@ -117,6 +120,8 @@ class ApplyScale(Scale):
         self._body = body
 
     def scaled(self, write: Write, owned: Object) -> Object:
+        if not write.request.resource.wording.applies_scales:
+            raise _not_applied(write, owned)
         writer = ownership.writer(write, api_version=SCALE.api_version)
         force = write.request.options.force
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
@@ -139,12 +144,34 @@ def decoded(scale: Object) -> Object:
         raise builtin_decoding.refusal(SCALE, error) from error
 
 
+def _not_applied(write: Write, owned: Object) -> status.StatusError:
+    """Return the error 500 of apiextensions-apiserver, whose converter of versions does not know
+    the Scale of a custom resource."""
+    meta = owned["metadata"]
+    lead, name = "failed to create manager for existing fields: ", "/"
+    if meta.get("managedFields"):
+        lead, name = "", f"{write.request.namespace}/{write.name}"
+    return status.unknown(
+        f"{lead}failed to convert live object ({name}; {SCALE.api_version}, Kind={SCALE.kind}) to "
+        "proper version: request to convert CR to an invalid group/version: "
+        f"{SCALE.api_version}"
+    )
+
+
+_MISSING = -(2**31)
+"""The replicas of an object without replicas, while a patch is applied to its Scale."""
+
+
 def _check(write: Write, scale: Object) -> None:
-    """Refuse negative replicas. Raises StatusError 422."""
+    """Refuse negative replicas. Raises StatusError 422, or 400 if a patch sets no replicas and the
+    object has none."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
     if replicas >= 0:
         return
     request = write.request
+    if replicas == _MISSING and request.resource.wording.scale_needs_replicas:
+        path = scales.paths_of(request).spec_replicas
+        raise status.bad_request(f'the spec replicas field "{path}" cannot be empty')
     raise request.resource.wording.negative_replicas(request.served, request.name, replicas)
 
 

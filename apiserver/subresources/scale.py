@@ -75,7 +75,7 @@ class ScaleHandler:
     def _respond(self, exchange: Exchange, obj: Object) -> web.StreamResponse:
         request = exchange.request
         form = exchange.form
-        scale = scales.to_scale(request, obj, with_ownership=True)
+        scale = scales.to_scale(request, obj)
         if form.kind:
             now = self._system_fields.now()
             scale = tables.transform(request, [scale], form, now, include=form.include)

@@ -87,43 +87,71 @@ def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Non
         )
     version = version.removeprefix("/")  # schema.ParseGroupVersion: that group is ""
     obj["apiVersion"], obj["kind"] = version, kind
-    if kind == gvk.kind and version == gvk.api_version:
-        return
-    group, short = split_api_version(version)
-    if not _is_registered(group, short, kind, minor):
-        why = (
-            f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
-            f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
-        )
-    elif kind == gvk.kind:
+    why = _other_type(obj, gvk, minor)
+    if why:
+        raise bodies.cannot_handle(version, kind, gvk.kind, why)
+    if version != gvk.api_version:
         raise status.bad_request(
             f"the API version in the data ({version}) does not match the expected API version "
             f"({gvk.api_version})"
         )
-    else:
-        _check_readable(obj, GVK(group, short, kind), gvk.kind, minor)
-        package = gvk.group.partition(".")[0] or "core"
-        why = f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
-    raise bodies.cannot_handle(version, kind, gvk.kind, why)
+
+
+def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> list[str]:
+    """Set apiVersion and kind of a patched object, and return the strict errors about them.
+
+    An object without apiVersion has the internal type of its kind, which has no member `metadata`.
+    Raises DecodeError for another kind or version.
+    """
+    if problem := bodies.type_meta_problem(obj):
+        raise DecodeError(f"couldn't get version/kind; json parse error: {problem}")
+    is_internal = not obj.get("apiVersion")
+    obj["apiVersion"], obj["kind"] = (
+        obj.get("apiVersion") or gvk.api_version,
+        obj.get("kind") or gvk.kind,
+    )
+    why = _other_type(obj, gvk, minor)
+    if why:
+        raise DecodeError(why)
+    obj["apiVersion"] = gvk.api_version
+    if not is_internal or "metadata" not in obj:
+        return []
+    obj["metadata"] = {}
+    return ['unknown field "metadata"']
+
+
+def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
+    """Return the error for a body that is not of the kind, in any of its versions; "" for one that
+    is."""
+    version, kind = obj["apiVersion"], obj["kind"]
+    group, short = split_api_version(version)
+    if kind == gvk.kind and version == gvk.api_version:
+        return ""
+    if not _is_registered(group, short, kind, minor):
+        return (
+            f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
+            f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
+        )
+    if kind == gvk.kind:
+        return ""
+    try:
+        if table.table(minor).of(GVK(group, short, kind)) is not None:
+            decode(obj, GVK(group, short, kind), minor)
+    except DecodeError as error:
+        return str(error)
+    package = gvk.group.partition(".")[0] or "core"
+    return f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
 
 
 def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
     """Whether the reference's scheme contains the type, served or not."""
     older = _OLDER.get(group, ())
     return any(
-        found.group == group and found.kind == kind and version in (*found.versions, *older)
+        found.group == group
+        and (kind == found.kind or (kind == f"{found.kind}List" and "list" in found.verbs))
+        and version in (*found.versions, *older)
         for found in resources.read(minor)
     )
-
-
-def _check_readable(obj: Object, sent: GVK, kind: str, minor: int) -> None:
-    """Decode a body as the kind that it names, before that is compared with the address. Raises
-    StatusError 400."""
-    try:
-        if table.table(minor).of(sent) is not None:
-            decode(obj, sent, minor)
-    except DecodeError as error:
-        raise bodies.cannot_handle(sent.api_version, sent.kind, kind, str(error)) from error
 
 
 def empty(gvk: GVK, minor: int = releases.NEWEST.minor) -> Object:

@@ -14,8 +14,9 @@ _TABLE: dict[tuple[str, str], str] = {
     ("", "events"): _EVENT,
     ("", "namespaces"): "status.phase",
     ("", "nodes"): "spec.unschedulable=false",
-    ("", "pods"): """spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName
-        spec.hostNetwork=false status.phase status.podIP status.podIPs status.nominatedNodeName""",
+    ("", "pods"): """spec.nodeName spec.host:spec.nodeName spec.restartPolicy spec.schedulerName
+        spec.serviceAccountName spec.hostNetwork=false status.phase status.podIP status.podIPs
+        status.nominatedNodeName""",
     ("", "replicationcontrollers"): "status.replicas=0",
     ("", "secrets"): "type",
     ("", "services"): "spec.clusterIP spec.type",

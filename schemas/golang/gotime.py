@@ -1,13 +1,12 @@
 """Durations as Go's time package parses and formats them, in nanoseconds.
 
-Errors are ValueError. Their texts are not Go's, because callers use their own. Follows
-time/format.go.
+Errors are ValueError with Go's texts. Follows time/format.go.
 """
 
 import re
 from typing import Final
 
-from inkube.schemas.golang import gofloats
+from inkube.schemas.golang import gofloats, gotext
 
 SECOND: Final = 10**9
 MINUTE: Final = 60 * SECOND
@@ -17,7 +16,7 @@ _UNITS: Final = {
     "ns": 1, "us": 10**3, "\u00b5s": 10**3, "\u03bcs": 10**3, "ms": 10**6,
     "s": SECOND, "m": MINUTE, "h": HOUR,
 }  # fmt: skip
-_PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]+)", re.ASCII)
+_PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 _MAX: Final = 2**63
 
 
@@ -26,27 +25,32 @@ def parse_duration(text: str) -> int:
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
         return 0
+    invalid = f"time: invalid duration {gotext.quote(text)}"
     total = position = 0
     while position < len(rest):
         part = _PART.match(rest, position)
         if part is None:
-            raise ValueError(f"invalid duration {text!r}")
-        total += _part(part)
+            raise ValueError(invalid)
+        total += _part(part, text, invalid)
         if total > _MAX:
-            raise ValueError(f"invalid duration {text!r}")
+            raise ValueError(invalid)
         position = part.end()
     if not rest or (sign > 0 and total >= _MAX):
-        raise ValueError(f"invalid duration {text!r}")
+        raise ValueError(invalid)
     return sign * total
 
 
-def _part(part: re.Match[str]) -> int:
+def _part(part: re.Match[str], text: str, invalid: str) -> int:
     whole, fraction, unit = part[1], part[2] or "", part[3]
-    if unit not in _UNITS or not (whole or fraction):
-        raise ValueError(f"invalid duration part {part[0]!r}")
-    if len(whole.lstrip("0")) > 19 or int(whole or "0") * _UNITS[unit] > _MAX:
-        raise ValueError(f"invalid duration part {part[0]!r}")
+    if not (whole or fraction) or len(whole.lstrip("0")) > 19 or int(whole or "0") > _MAX:
+        raise ValueError(invalid)
+    if unit not in _UNITS:
+        quoted = gotext.quote(text)
+        why = f"unknown unit {gotext.quote(unit)} in" if unit else "missing unit in"
+        raise ValueError(f"time: {why} duration {quoted}")
     value = int(whole or "0") * _UNITS[unit]
+    if value > _MAX:
+        raise ValueError(invalid)
     if fraction:
         digits = fraction[:18]  # further digits are less than a nanosecond in every unit
         value += int(int(digits) * (_UNITS[unit] / 10 ** len(digits)))

@@ -82,7 +82,7 @@ def finalizer_warnings(meta: Meta, old: Meta | None = None, own: Iterable[str] =
     after the domain. `own` are the kind's own finalizers."""
     if not meta.get("finalizers"):
         return []
-    expected = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, *own}
+    expected = {*((old or {}).get("finalizers") or ()), ORPHAN, FOREGROUND, "kubernetes", *own}
     added = sorted({*meta["finalizers"]} - expected)
     return [
         f"metadata.finalizers: {gotext.quote(name)}: prefer a domain-qualified finalizer name "

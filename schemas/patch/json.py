@@ -2,9 +2,10 @@
 
 If they differ, evanphx applies: an index can count from the end, `replace` of a missing member adds
 it, `add` without a value adds null, `test` of a missing member with null succeeds, numbers are
-equal only if their texts are equal, and the document itself cannot be replaced.
+equal only if their texts are equal, and only `replace` can be about the document itself.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -128,12 +129,17 @@ def _remove(document: Object, path: str, operation: Object) -> int:
 
 def _replace(document: Object, path: str, operation: Object) -> int:
     complaint = "replace operation does not apply: doc is missing"
+    if not path and isinstance(operation.get("value"), dict):
+        whole = orjson.loads(orjson.dumps(operation["value"]))
+        document.clear()
+        document.update(whole)
+        return 0
     place = _reach(document, path, f"{complaint} path: {path}")
     value = operation.get("value")
     container, key = place
     if isinstance(container, list):
-        _index(container, key, f"{complaint} key: {path}", bare=True)
-        _standard("replace", place, value)
+        index = _index(container, key, f"{complaint} key: {path}", bare=True)
+        _standard("replace", (container, str(index)), value)
     else:
         _standard("add", place, value)
     return 0
@@ -173,6 +179,8 @@ _OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
     "add": _add, "copy": _copy, "move": _move, "remove": _remove, "replace": _replace,
     "test": _test,
 }  # fmt: skip
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+"""What strconv.Atoi reads."""
 _Position = tuple[Any, str]
 """A container, and the last part of a path, unescaped."""
 
@@ -207,7 +215,7 @@ def _child(container: Any, part: str) -> Any:
 def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -> int:
     """The index of an existing item, counted from the start. Raises JSONPatchFailure."""
     missing = f"{prefix}: missing value"
-    if not key.removeprefix("-").isdecimal():
+    if not _INTEGER.fullmatch(key):
         message = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
         raise JSONPatchFailure(missing if bare else message)
     index = int(key) + (len(container) if key.startswith("-") else 0)
@@ -239,7 +247,7 @@ def _insert(place: _Position, value: Any, complaint: str) -> None:
     """Insert a value at a place; -1 means the end of a list, like `-`."""
     container, key = place
     if isinstance(container, list) and key != "-":
-        if not key.removeprefix("-").isdecimal():
+        if not _INTEGER.fullmatch(key):
             message = f"{complaint}: value was not a proper array index: '{key}'"
             raise JSONPatchFailure(
                 f"{message}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"

@@ -30,7 +30,12 @@ _CONDITION_BUDGET: Final = 2_500_000
 
 
 class ExpressionError(Exception):
-    """The expression is refused; `str()` is the detail of the field's error."""
+    """The expression is refused; `str()` is the detail of the field's error. `internal` tells that
+    the error is an internal one: the program cannot be made."""
+
+    def __init__(self, text: str, *, internal: bool = False) -> None:
+        super().__init__(text)
+        self.internal = internal
 
 
 class OutOfBudgetError(CelError):
@@ -126,7 +131,8 @@ def compiled(text: str, environment: Environment, accepted: tuple[Type, ...]) ->
     try:
         return Expression(text, Program(expression, environment))
     except ProgramError as error:
-        raise ExpressionError(f"program instantiation failed: {error}") from error
+        why = f"program instantiation failed: {error}"
+        raise ExpressionError(why, internal=True) from error
 
 
 def _check_type(expression: Checked, accepted: tuple[Type, ...]) -> None:

@@ -296,7 +296,7 @@ class InProcessClient:
         [converted] = await self._registry.shown(request, [entry])
         obj = self._copy(request, converted)
         if request.subresource == "scale":
-            return registry.scales.to_scale(request, obj, with_ownership=True)
+            return registry.scales.to_scale(request, obj)
         return obj
 
     def _copy(self, request: Request, entry: Entry) -> Object:

@@ -82,3 +82,46 @@ async def test_an_unknown_subresource_is_not_found_in_any_form(web, kinds):
             for accept in ("application/json", "text/plain", "application/json;as=Odd")
         ]
         assert codes == [404, 404, 404], entry["name"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_group_and_version_without_a_form_are_not_acceptable(web, kinds):
+    codes = {
+        "application/json;g=meta.k8s.io;v=v1": 406,
+        "application/json;v=v1": 406,
+        "application/yaml;v=v1": 406,
+        "application/json;as=Table;g=meta.k8s.io": 406,
+        "application/json;as=;g=;v=": 404,
+        "application/json;foo=bar": 404,
+    }
+    for version, entry in kinds:
+        if "get" not in entry["verbs"]:
+            continue
+        path = f"{place(version, entry)}/absent"
+        found = {each: (await web.ask("GET", path, Accept=each)).code for each in codes}
+        assert found == codes, entry["name"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_unknown_subresource_is_not_found_before_an_export_is_refused(web, kinds):
+    for version, entry in kinds:
+        if "get" not in entry["verbs"]:
+            continue
+        for part in ("odd", "scale"):
+            path = f"{place(version, entry)}/a/{part}"
+            plain = await web.ask("GET", path)
+            if "could not find the requested resource" in plain.json["message"]:
+                exported = await web.ask("GET", f"{path}?export=true", Accept="text/plain")
+                assert exported.code == 404, (entry["name"], part)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_list_is_not_one_object_and_its_type_is_named(web, kinds):
+    accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    for version, entry in kinds:
+        if "list" not in entry["verbs"]:
+            continue
+        answer = await web.ask("GET", place(version, entry), Accept=accept)
+        assert answer.code == 406
+        types = (f".{entry['kind']}List)", "(*unstructured.UnstructuredList)")
+        assert answer.json["message"].endswith(types[:1] if version == "/api/v1" else types)

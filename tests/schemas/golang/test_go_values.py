@@ -1,5 +1,7 @@
 """Numbers, times, addresses, URLs, patterns and versions are read and written as in Go."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -223,3 +225,22 @@ def test_versions_are_strict_unless_normalised(text: str):
 def test_normalised_versions_may_be_short(text: str):
     assert semver.is_valid(text, normalize=True)
     assert not semver.is_valid("1.2-rc", normalize=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", 'invalid duration ""'),
+        ("5", 'missing unit in duration "5"'),
+        ("5m5", 'missing unit in duration "5m5"'),
+        ("1d", 'unknown unit "d" in duration "1d"'),
+        ("1h 5m", 'unknown unit "h " in duration "1h 5m"'),
+        (" 5m", 'invalid duration " 5m"'),
+        (".s", 'invalid duration ".s"'),
+        ("9999999h", 'invalid duration "9999999h"'),
+        ("99999999999999999999", 'invalid duration "99999999999999999999"'),
+    ],
+)
+def test_a_refusal_names_what_go_names(text: str, why: str):
+    with pytest.raises(ValueError, match=f"^time: {re.escape(why)}$"):
+        gotime.parse_duration(text)

@@ -48,7 +48,7 @@ def test_operations_do_what_evanphx_does(obj, operations, expected):
         {"op": "replace", "path": "/l/3", "value": 1},
         {"op": "replace", "path": "/l/-", "value": 1},
         {"op": "replace", "path": "/l/-4", "value": 1},
-        {"op": "replace", "path": "", "value": {}},
+        {"op": "replace", "path": "", "value": 1},
         {"op": "add", "path": "l", "value": 1},
         {"op": "add", "value": 1},
         {"path": "/l", "value": 1},

@@ -290,7 +290,7 @@ def _variables(values: list[Object], scope: "policies.Scope") -> Iterator[FieldE
                 anything = policies.expressions.ANYTHING
                 found = policies.expressions.compiled(text, scope.environment(), anything).type
             except policies.ExpressionError as error:
-                yield fielderrors.invalid(f"{place}.expression", text, str(error))
+                yield _refused(f"{place}.expression", text, error)
         scope.declare(name, found)
 
 
@@ -357,7 +357,14 @@ def _compiled(
     try:
         policies.expressions.compiled(holder[member], environment, tuple(wanted))
     except policies.ExpressionError as error:
-        yield fielderrors.invalid(f"{path}.{member}", holder[member], str(error))
+        yield _refused(f"{path}.{member}", holder[member], error)
+
+
+def _refused(path: str, text: str, error: "policies.ExpressionError") -> FieldError:
+    """Return the error of an expression (convertCELErrorToValidationError)."""
+    if error.internal:
+        return fielderrors.internal(path, str(error))
+    return fielderrors.invalid(path, text, str(error))
 
 
 def _named(value: str, path: str, check: Callable[[str], list[str]]) -> Iterator[FieldError]:

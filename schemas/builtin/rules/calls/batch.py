@@ -12,7 +12,7 @@ from inkube.schemas.builtin.rules import words
 from inkube.schemas.builtin.rules.calls import meta, networking
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext, strconv
+from inkube.schemas.golang import gotext, gotime, strconv
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -438,39 +438,76 @@ def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that the time zone is in the IANA database and is not `Local` (validateTimeZone)."""
     if not zone:
         return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
+    errors = []
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [fielderrors.invalid(path, zone, why)]
-    is_plain = all(map(_ZONE_PART.fullmatch, zone.split("/")))
-    if is_plain and ".." in zone:
-        return [fielderrors.invalid(path, zone, "time: invalid location name")]
-    if not is_plain or zone not in zoneinfo.available_timezones():
-        return [fielderrors.invalid(path, zone, f"unknown time zone {zone}")]
-    return []
+        errors.append(fielderrors.invalid(path, zone, why))
+    why = _zone_problem(zone)
+    return [*errors, fielderrors.invalid(path, zone, why)] if why else errors
+
+
+def _zone_problem(zone: str) -> str:
+    """Return the error of Go for the name of a time zone, or "" (time.LoadLocation)."""
+    parts = zone.split("/")
+    if ".." in zone or zone.startswith(("/", "\\")):
+        return "time: invalid location name"
+    if zone in _OWN_ZONES:
+        return ""
+    bare = zone.removeprefix("posix/").removeprefix("right/")
+    known = zoneinfo.available_timezones()
+    if all(map(_ZONE_PART.fullmatch, parts)) and bare in known:
+        return ""
+    if zone in _ZONE_FOLDERS or any(each.startswith(f"{bare}/") for each in known):
+        return "is a directory"
+    return (
+        "malformed time zone information" if zone in _ZONE_TABLES else f"unknown time zone {zone}"
+    )
 
 
 _ZONE_PART = re.compile(r"(?!-|\.{1,2}$)[A-Za-z0-9_+.-]{1,14}")
+_OWN_ZONES = frozenset({"", "UTC", "Local"})
+_ZONE_FOLDERS = frozenset({"posix", "right"})
+_ZONE_TABLES = frozenset({
+    "iso3166.tab", "leap-seconds.list", "leapseconds", "tzdata.zi", "zone.tab", "zone1970.tab",
+})  # fmt: skip
+"""Files in the folder of time zones that do not contain a zone."""
 
 
 def schedule(text: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check a schedule as robfig/cron parses it, without a time zone (validateScheduleFormat)."""
+    why = _schedule_problem(text)
+    errors = [fielderrors.invalid(path, text, why)] if why else []
     if "TZ" in text:
         why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        return [fielderrors.invalid(path, text, why)]
-    if text in _SHORTHANDS or text.startswith("@every "):
-        return []
-    if text.startswith("@"):
-        return [fielderrors.invalid(path, text, f"unrecognized descriptor: {text}")]
-    fields = text.split()
-    if len(fields) != 5:
-        shown = "[" + " ".join(fields) + "]"
-        why = f"expected exactly 5 fields, found {len(fields)}: {shown}"
-        return [fielderrors.invalid(path, text, why)]
-    for field, bounds in zip(fields, _BOUNDS, strict=True):
-        why = _field_problem(field, *bounds)
+        errors.append(fielderrors.invalid(path, text, why))
+    return errors
+
+
+def _schedule_problem(text: str) -> str:
+    """Return the error of robfig/cron's parser for a schedule, or "" (Parser.Parse)."""
+    if text.startswith(("TZ=", "CRON_TZ=")):
+        zone, space, text = text.partition("=")[2].partition(" ")
+        if not space:
+            return "invalid schedule format: runtime error: slice bounds out of range [:-1]"
+        why = _zone_problem(zone)
         if why:
-            return [fielderrors.invalid(path, text, why)]
-    return []
+            return f"provided bad location {zone}: {why}"
+        text = text.strip()
+    if text in _SHORTHANDS:
+        return ""
+    if text.startswith("@every "):
+        try:
+            gotime.parse_duration(text.removeprefix("@every "))
+        except ValueError as error:
+            return f"failed to parse duration {text}: {error}"
+        return ""
+    if text.startswith("@"):
+        return f"unrecognized descriptor: {text}"
+    fields = text.split()
+    if len(fields) != len(_BOUNDS):
+        return f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"
+    problems = (_field_problem(each, *bound) for each, bound in zip(fields, _BOUNDS, strict=True))
+    return next(filter(None, problems), "")
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
