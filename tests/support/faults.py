@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -223,7 +223,12 @@ class Campaign:
         after.lists = [each for each in history.lists if each.asked >= loss.time]
         found = await self._judge(after, begun, living)
         horizon = self._log.compacted
+        there = {row.revision: row for row in (*loss.rows, *self._log.recent.values())}
         for watch in history.watches:
+            lost = [each for each in watch.events if _is_lost(each, there, loss.horizon)]
+            if lost and any(each.revision > lost[0].revision for each in watch.events
+                            if each not in lost):  # fmt: skip
+                wrong.append(f"a watch was told {lost[0]}, which is lost, and went on")
             if watch.start >= max(begun, horizon):
                 after.watches.append(watch)
             elif horizon - watch.start > JUMP and any(
@@ -445,6 +450,14 @@ class Campaign:
                 if write.outcome == "done":
                     return write.revision
                 await asyncio.sleep(PAUSE)
+
+
+def _is_lost(event: Event, there: Mapping[int, histories.Row], horizon: int) -> bool:
+    """Whether the log has not the row of an event."""
+    row = there.get(event.revision)
+    if row is None:
+        return event.revision > horizon
+    return (row.key, row.tag) != (event.key, event.tag)
 
 
 def _config_map(name: str, tag: str, version: str | None) -> dict[str, Any]:

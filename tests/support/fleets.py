@@ -407,8 +407,13 @@ class Breaker:
             await self._fleet.revive()
             self.kills += 1
             change = data.pair.promoted if name == "promote" else data.pair.put_back
-            async with change():
-                loss = Loss(time.monotonic(), *await data.rows(-1), math.inf)
+            async with contextlib.AsyncExitStack() as asleep:
+                if self._fleet.random.random() < 0.5:  # it comes back when others have written
+                    sleeper = self._fleet.random.choice(self._workers())
+                    await asleep.enter_async_context(_asleep(sleeper))
+                async with change():
+                    loss = Loss(time.monotonic(), *await data.rows(-1), math.inf)
+                await asyncio.sleep(ASLEEP / 2)
         elif name in touches.ALL:
             assert isinstance(data, Touched)
             await self._fleet.revive()
