@@ -86,7 +86,7 @@ class Presence:
             if identity is not None:  # else the file system reports no identity
                 self._opened.setdefault(path, identity[:2])
         if self._index is None and self._shm in self._opened:
-            self._index = _open_index(self._shm, self._opened[self._shm])
+            self._index = _INDEXES.open(self._shm, self._opened[self._shm])
         self.check()
 
     def forget(self) -> None:
@@ -96,7 +96,7 @@ class Presence:
         self._wal_size = 0
         if self._index is not None and identities[1] is not None:
             self._index = None
-            _close_index(identities[1])
+            _INDEXES.close(identities[1])
 
     def condemn(self, reason: str) -> None:
         """Refuse everything from now on, because SQLite has found the file damaged."""
@@ -160,38 +160,55 @@ class Presence:
 _Identity = tuple[int, int]
 """Device and inode."""
 
-_indexes: dict[_Identity, tuple[int, int]] = {}
-"""The descriptors of `-shm` files and how many `Presence`s use each. Closing one drops the locks of
-this process on the file, so that is done after all of its connections are closed."""
+
+class _Indexes:
+    """The descriptors of `-shm` files and how many `Presence`s use each. Closing one drops the
+    locks of this process on the file, so that is done after all of its connections are closed."""
+
+    def __init__(self) -> None:
+        self._users: dict[_Identity, tuple[int, int]] = {}
+
+    def __contains__(self, identity: _Identity) -> bool:
+        return identity in self._users
+
+    def open(self, path: Path, identity: _Identity) -> int | None:
+        """Return a descriptor, or None: then changes by other programs are not noticed."""
+        index, users = self._users.get(identity, (-1, 0))
+        if not users:
+            opened = _open_index(path)
+            if opened is None:
+                return None
+            index = opened
+        self._users[identity] = (index, users + 1)
+        return index
+
+    def close(self, identity: _Identity) -> None:
+        """Give up a descriptor; the last user closes it."""
+        index, users = self._users[identity]
+        if users > 1:
+            self._users[identity] = (index, users - 1)
+            return
+        del self._users[identity]
+        os.close(index)
+
+
+_INDEXES = _Indexes()
+"""Those of the process: the locks on a file belong to the process, too."""
 
 
 def uses_index(path: Path) -> bool:
     """Return whether this process has the `-shm` of a data file open."""
     identity = _identity(path.with_name(f"{path.name}-shm"))
-    return identity is not None and identity[:2] in _indexes
+    return identity is not None and identity[:2] in _INDEXES
 
 
-def _open_index(path: Path, identity: _Identity) -> int | None:
-    """Return a descriptor, or None: then changes by other programs are not noticed."""
-    index, users = _indexes.get(identity, (-1, 0))
-    if not users:
-        if not hasattr(os, "pread"):
-            return None  # on this system, open files are not replaced
-        try:
-            index = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return None
-    _indexes[identity] = (index, users + 1)
-    return index
-
-
-def _close_index(identity: _Identity) -> None:
-    index, users = _indexes[identity]
-    if users > 1:
-        _indexes[identity] = (index, users - 1)
-        return
-    del _indexes[identity]
-    os.close(index)
+def _open_index(path: Path) -> int | None:
+    if not hasattr(os, "pread"):
+        return None  # on this system, open files are not replaced
+    try:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
 
 
 class _Content(NamedTuple):

@@ -9,6 +9,7 @@ and `inkube repair`.
 import contextlib
 import os
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -19,6 +20,9 @@ from inkube.storage.errors import Unavailable
 from inkube.storage.log import EPOCH, FIRST_REVISION, Record, digest
 from inkube.storage.sql import statements
 from inkube.storage.sql.sqlite import APPLICATION_ID
+
+if sys.platform != "win32":
+    import fcntl
 
 Sound = Callable[[bytes, int], bool]
 _CELLS = ", ".join(Record._fields)
@@ -129,6 +133,7 @@ def repair(path: Path, is_sound: Sound) -> Repaired:
     """
     if files.uses_index(path):
         raise Unavailable(f"{path} is in use: stop every server of it")
+    wholefiles.check_regular(path)
     made = path.with_name(f"{path.name}.repairing")
     with path.open("r+b") as file:
         _lock(path, file)
@@ -149,10 +154,8 @@ def repair(path: Path, is_sound: Sound) -> Repaired:
 
 def _lock(path: Path, file: Any) -> None:
     """Lock the file as SQLite does for a process that needs it for itself. Raises Unavailable."""
-    if os.name == "nt":
+    if sys.platform == "win32":
         return  # an open file cannot be replaced on this system
-    import fcntl
-
     try:
         fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)
     except OSError as error:

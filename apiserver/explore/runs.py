@@ -252,8 +252,8 @@ class _Run:
 
         Returns whether that happened within the limit."""
         quiet = CALM_SECONDS
-        if self._expected is None:  # without an end to compare with, only patience tells
-            quiet = patience.limit(max(FIRST_CALM_SECONDS, self._scenario.converged.quiet))
+        if self._expected is None:  # there is no end to compare with
+            quiet = max(FIRST_CALM_SECONDS, self._scenario.converged.quiet)
         deadline = time.monotonic() + self._limit(index)
         while time.monotonic() < deadline:
             await self._server.settled(patience.limit(60.0))

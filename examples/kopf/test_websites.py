@@ -62,7 +62,7 @@ def test_a_deleted_website_takes_its_deployment_along(
 def test_the_operator_survives_errors(
     kube: Kube, kube_client: BlockingClient, operator: KopfRunner
 ) -> None:
-    with kube.fail("create", "deployments", times=2, code=500) as fault:
+    with kube.fail("patch", "deployments", times=2, code=500) as fault:
         kube_client.create(SITE)
         kube.wait_for(lambda: kube_client.get(WEBSITES, "docs")["status"]["phase"] == "Created")
     assert fault.injected == 2

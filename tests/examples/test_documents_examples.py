@@ -244,7 +244,7 @@ async def test_the_server_names_connections(ask, metadata, prefix):
     }
     code, made = await ask("POST", path, body)
     assert (code, made["metadata"]["name"].startswith(prefix)) == (201, True)
-    assert made["status"] == {"health": {"healthy": False}, "token": {}}
+    assert made["status"] == {"fieldErrors": [], "health": {"healthy": False}, "token": {}}
 
 
 async def test_kubectl_and_jq_read_field_errors(server, tmp_path):

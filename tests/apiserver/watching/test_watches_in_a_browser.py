@@ -7,6 +7,7 @@ from statistics import median
 
 import browsers
 import pytest
+import typescript
 
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.testing.kube import Plan, running
@@ -57,10 +58,9 @@ ASK = """async (server) => {
 
 
 @pytest.fixture
-def origin(request):
+def origin(tmp_path):
     """The page's origin, which is not the server's."""
-    folder = request.config.rootpath / "examples" / "frontend"
-    with browsers.serving(folder, page=PAGE) as found:
+    with browsers.serving(typescript.frontend(tmp_path), page=PAGE) as found:
         yield found
 
 
