@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.watching import streams
+from inkube.apiserver.watching import stream
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 WRITES, PATIENCE = 150, 60.0
@@ -109,7 +109,7 @@ def lives(entry):
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_they_are_told_the_history(monkeypatch, seed):
-    monkeypatch.setattr(streams, "BOOKMARK", 0.0)
+    monkeypatch.setattr(stream, "BOOKMARK", 0.0)
     chance = random.Random(seed)
     async with APIServer(controllers=False) as server:
         for number, spec in enumerate(faults(chance)):
