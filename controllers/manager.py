@@ -34,6 +34,8 @@ logger = logging.getLogger(__name__)
 
 DRAIN = 1.0
 """Seconds for cancelled reconciles to clean up when the manager stops."""
+TURNS = 20
+"""Iterations of the event loop in which tasks that a moved clock woke add their keys to a queue."""
 
 
 class Result(NamedTuple):
@@ -376,7 +378,9 @@ class Manager:
                 await informer.caught_up()
             await self._wait_queues_idle()
             if self._is_waking:
-                await asyncio.sleep(0)
+                # what a sleeper wakes, such as a pod that is a function, is no key yet
+                for _ in range(TURNS):
+                    await asyncio.sleep(0)
 
     @property
     def waits_for(self) -> list[str]:
