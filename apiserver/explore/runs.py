@@ -103,7 +103,7 @@ async def run(
         on_request=log.hear_request, workloads=scenario.workloads or None,
     )  # fmt: skip
     async with APIServer(options) as server:
-        following = server.store.follow(keys.ROOT, log.hear_changes, on_relist=log.miss_changes)
+        following = log.record(server.store)
         with contextlib.closing(following):
             current = _Run(scenario, server, log, folder, plan, expected)
             result = await current.whole()

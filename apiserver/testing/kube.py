@@ -16,7 +16,6 @@ from typing import Any, Self, TypeVar
 import yaml
 
 from inkube.apiserver import modules
-from inkube.apiserver.registry import keys
 from inkube.apiserver.root import Source, manifests
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
@@ -281,7 +280,7 @@ async def _start(server: APIServer, plan: Plan, log: TestLog) -> Following:
     except BaseException:
         await server.stop()
         raise
-    return server.store.follow(keys.ROOT, log.hear_changes, on_relist=log.miss_changes)
+    return log.record(server.store)
 
 
 async def _stop(server: APIServer, subscription: Following) -> None:

@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from inkube.apiserver.http import RequestRecord
+from inkube.apiserver.registry import keys
 from inkube.apiserver.testing.criteria import Criteria
 from inkube.apiserver.watching import OpenWatch
 from inkube.schemas.objects import Object
-from inkube.storage import Change
+from inkube.storage import Change, Following, Store
 
 SHOWN = 60
 """The number of newest lines that are printed of each log."""
@@ -87,6 +88,10 @@ class TestLog:
         self.open_watches: Callable[[], Sequence[OpenWatch]] = lambda: ()
         self._changes: list[ObjectChange] = []
         self._bytes = [0, 0]
+
+    def record(self, store: Store) -> Following:
+        """Add all changes of a store from now on, until the result is closed."""
+        return store.follow(keys.ROOT, self.hear_changes, on_relist=self.miss_changes)
 
     def hear_request(self, record: RequestRecord) -> None:
         """Add a request. The server calls this."""
