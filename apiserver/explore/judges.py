@@ -17,7 +17,6 @@ LOOP_LEAST = 30
 """… and at least this number."""
 RETRIES = 5
 """The number of equal failures in a row after which a request counts as repeated for good."""
-MOST_DIFFERENCES = 50
 
 
 class Finding(NamedTuple):

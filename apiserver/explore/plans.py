@@ -6,9 +6,9 @@ from typing import Literal
 from inkube.schemas.objects import Object
 
 Category = Literal["crash", "error", "race", "away", "stale", "user", "time"]
-Then = Literal["crash", "label", "delete", "recreate", "next", ""]
+Then = Literal["crash", "label", "delete", "next", ""]
 """What happens while a request is held: the controller is killed and started again, somebody else
-labels, deletes or recreates the object, or the user takes the next step."""
+labels or deletes the object, or the user takes the next step."""
 
 
 @dataclass(frozen=True, slots=True)

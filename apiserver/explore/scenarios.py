@@ -70,11 +70,6 @@ class Step(_Strict):
             raise ValueError("a step has one of apply, patch, delete, advance")
         return self
 
-    @property
-    def action(self) -> str:
-        """The name of the action."""
-        return next(name for name, value in self if value is not None)
-
 
 class Converged(_Strict):
     """When a step has ended: `quiet` seconds without a write, within `within` seconds."""
