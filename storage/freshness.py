@@ -5,6 +5,9 @@ A read is linearizable if the cache contains every change that any process commi
 began. Some logs can return the newest revision at once. Otherwise one query serves all waiting
 reads. A read that arrives during a query waits for the next one, because the result of the running
 query may be older than the read.
+
+The requests that are processed in one turn of the event loop arrived before that turn began, so one
+query serves all of them. A query takes 5 µs on a shared file, a tenth of a GET.
 """
 
 import asyncio
@@ -26,6 +29,7 @@ class Freshness:
         self._explained = Head(0)
         """A newest row below that of the cache, which is known to be older because later rows were
         compacted."""
+        self._has_queried = False  # in this turn, without a wait
 
     async def current(self) -> None:
         """Return when the cache contains everything that was committed before this call. Raises
@@ -40,15 +44,34 @@ class Freshness:
         else:
             await self.follow(newest, self._cache.revision)
 
+    @property
+    def is_recent(self) -> bool:
+        """Whether `recent` has nothing to do."""
+        return self._has_queried or not self._log.shared
+
+    async def recent(self) -> None:
+        """Return when the cache contains everything that was committed before this turn of the
+        event loop began. Raises LogError."""
+        if not (self.is_recent or await self.look()):
+            await self.current()
+
     async def look(self) -> bool:
-        """Do the same as `current` if the log can return its revision at once. Returns whether the
+        """Do the same as `recent` if the log can return its revision at once. Returns whether the
         cache is up to date. Raises LogError."""
-        if not self._log.shared:
+        if self.is_recent:
             return True
         newest = self._log.glance()
-        if newest is not None:
-            await self.follow(newest, self._cache.revision)
-        return newest is not None
+        if newest is None:
+            return False
+        seen = self._cache.revision
+        await self.follow(newest, seen)
+        if seen == self._cache.revision:  # without a wait
+            self._has_queried = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+        return True
+
+    def _end_turn(self) -> None:
+        self._has_queried = False
 
     async def follow(self, newest: Head, seen: int) -> bool:
         """Bring the cache up to the newest row, read from the log when the cache was at `seen` or

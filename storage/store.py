@@ -166,10 +166,21 @@ class BaseStore(ABC):
         nothing if only this process writes. Raises LogError."""
         return self._freshness.current()
 
-    async def look(self) -> bool:
-        """Do the same as `current` if this takes only microseconds. Returns whether it did. Raises
+    def recent(self) -> Awaitable[None]:
+        """Return when everything that any process confirmed before this turn of the event loop is
+        read here. This is enough for a request that arrived earlier, and one query serves all calls
+        of a turn. Raises LogError."""
+        return self._freshness.recent()
+
+    @property
+    def is_recent(self) -> bool:
+        """Whether `recent` has nothing to do."""
+        return self._freshness.is_recent
+
+    def look(self) -> Awaitable[bool]:
+        """Do the same as `recent` if this takes only microseconds. Returns whether it did. Raises
         LogError."""
-        return await self._freshness.look()
+        return self._freshness.look()
 
     async def page(
         self, prefix: str, *, limit: int = 0, after: str = "", revision: int = 0

@@ -38,7 +38,10 @@ Headers = CIMultiDictProxy[str]
 
 def is_requested(headers: Headers) -> bool:
     """Whether the headers of a request impersonate another user."""
-    return any(key[:12].lower() == "impersonate-" for key in headers)
+    for key in headers:  # noqa: SIM110 # a generator takes twice as long, for every request
+        if key[:12].lower() == "impersonate-":
+            return True
+    return False
 
 
 def read(headers: Headers, *, constrained: bool = True) -> User | None:

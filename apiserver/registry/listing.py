@@ -175,7 +175,7 @@ async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
                 "specifying resource version is not allowed when using continue"
             )
         if revision < 0:
-            await store.current()
+            await store.recent()
         else:
             await versions.wait_for(store, revision)
         return after, store.revision if revision < 0 else revision

@@ -19,7 +19,7 @@ async def settle(store: Store, version: str, parse: Callable[[str], int]) -> Non
     least that version. Raises StatusError 504, the errors of `parse`, and LogError.
     """
     if version == "":
-        await store.current()
+        await store.recent()
     elif version != "0":
         await wait_for(store, parse(version))
 

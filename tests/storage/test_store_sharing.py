@@ -244,3 +244,44 @@ async def test_news_come_by_themselves(cluster: Any, codec: Any):
         entry = await here.create("/r/a", {})
         async with within():  # much less than the poll interval
             await there.reached(entry.revision)
+
+
+async def test_requests_of_one_turn_ask_once_for_the_newest_revision(
+    shared: Any, monkeypatch: pytest.MonkeyPatch
+):
+    here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)
+    asked = 0
+    glance = there._log.glance
+
+    def counting() -> Any:
+        nonlocal asked
+        asked += 1
+        return glance()
+
+    monkeypatch.setattr(there._log, "glance", counting)
+    await there.recent()  # from here on, in turns of its own
+    await asyncio.sleep(0)
+    if not await there.look():
+        pytest.skip("this log is asked with a query, which all waiting reads share")
+    asked = 0
+    await asyncio.sleep(0)
+    await asyncio.gather(*(there.recent() for _ in range(16)))
+    assert asked == 1
+    entry = await here.create("/r/a", {})
+    await there.recent()
+    assert there.revision == entry.revision
+
+
+async def test_what_was_confirmed_before_a_turn_is_read_in_it(shared: Any):
+    """Each of some clients writes with one of two stores and reads with the other, at once."""
+    both = await shared.open(poll=1_000), await shared.open(poll=1_000)
+
+    async def client(number: int) -> None:
+        for step in range(20):
+            here, there = both if (number + step) % 2 else reversed(both)
+            key = f"/r/{number}-{step}"
+            await here.create(key, {})
+            await there.recent()
+            assert there.get(key) is not None
+
+    await asyncio.gather(*map(client, range(8)))

@@ -32,7 +32,7 @@ class PlainEngine:
 
     async def carry_out(self, request: Request, change: Change) -> Outcome:
         """Carry out a change. Raises StatusError."""
-        await self.store.current()
+        await self.store.recent()
         for _ in range(MAX_ATTEMPTS):
             write = self.begin(request, change)
             try:

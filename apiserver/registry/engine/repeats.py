@@ -47,7 +47,7 @@ class Repeats:
         found = _of(request.resource).get(request.key)
         if found is None:
             return None
-        await self._store.current()
+        await self._store.recent()
         entry = self._store.get(request.key)
         if entry is None or entry.revision != found.revision or not self._repeats(request.resource):
             return None
