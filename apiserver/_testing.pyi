@@ -22,7 +22,7 @@ from inkube.apiserver.testing import Failing as Failing
 from inkube.apiserver.testing import Failure as Failure
 
 # Snapshots
-from inkube.apiserver.root import ManifestError as ManifestError
+from inkube.apiserver.manifests import ManifestError as ManifestError
 from inkube.apiserver.testing import Snapshot as Snapshot
 
 # Clocks

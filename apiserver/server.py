@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
-from inkube.apiserver import sources, workers
+from inkube.apiserver import listening, sources, workers
 from inkube.apiserver.access import Security
+from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.keywords import OptionValues
+from inkube.apiserver.listening import Listener
 from inkube.apiserver.registry import Registry, Resources
-from inkube.apiserver.root import InProcessClient, Listener, Parts, lifespan, listening
+from inkube.apiserver.root import Parts, lifespan
 from inkube.apiserver.sources import Progress, foundation
 from inkube.apiserver.watching import Streams
 from inkube.controllers.clock import Clock

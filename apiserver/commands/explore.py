@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver import explore
+from inkube.apiserver import explore, manifests
 from inkube.apiserver.explore import (
     Command,
     ExplorationError,
@@ -20,7 +20,6 @@ from inkube.apiserver.explore import (
     reports,
     scenarios,
 )
-from inkube.apiserver.root import manifests
 
 _PATH = click.Path(path_type=Path, exists=True)
 _FORMATS = ("text", "json", "junit")

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import inkube
 from inkube import kinds
-from inkube.apiserver import commands, root
+from inkube.apiserver import commands, manifests
 from inkube.apiserver.configuration import Options
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Code:
         except (Exception, SystemExit) as error:  # code of users can raise anything
             described = commands.importing.describe(error)
             raise ValueError(f"{text} cannot be imported: {described}") from error
-        self._files = root.editedfiles.EditedFiles(self._list)
+        self._files = manifests.EditedFiles(self._list)
 
     async def wait_for_change(self) -> None:
         """Wait until the code has changed and is imported again."""

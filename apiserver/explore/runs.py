@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver import access
+from inkube.apiserver import access, manifests
 from inkube.apiserver.explore import controllers
 from inkube.apiserver.explore.controllers import Running
 from inkube.apiserver.explore.observations import is_write
@@ -22,7 +22,6 @@ from inkube.apiserver.explore.scenarios import Action, Scenario, Target
 from inkube.apiserver.explore.states import State, state_of
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.registry import keys
-from inkube.apiserver.root import manifests
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience

@@ -19,8 +19,8 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from inkube.apiserver import manifests
 from inkube.apiserver.explore.controllers import Command, Controller
-from inkube.apiserver.root import manifests
 from inkube.schemas.objects import Object
 
 QUIET_SECONDS = 0.5

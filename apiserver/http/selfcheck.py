@@ -1,7 +1,7 @@
 """A request that a server sends to itself before it is ready.
 
 Whoever waits for a server trusts its word, so the server says that it is ready only after a request
-passed through its own socket, TLS, event loop and connection loop. `root.listening` and
+passed through its own socket, TLS, event loop and connection loop. `listening` and
 `root.serving` call this for each socket. The application is not built yet, or does not log or count
 the request.
 

@@ -1,6 +1,6 @@
 """Creates aiohttp's server: the limits of a request, the class of requests, the connection loop.
 
-`root.listening` and the private port of workers create one each. Only this module selects the loop
+`listening` and the private port of workers create one each. Only this module selects the loop
 that serves connections: that of `fast` if it was tested with this version of aiohttp, else
 aiohttp's own.
 """

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from inkube.apiserver import webhooks
+from inkube.apiserver import builtinkinds, webhooks
 from inkube.apiserver.access import Security, security
 from inkube.apiserver.admission import DeclaredKinds
+from inkube.apiserver.client import FaultInjection, InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
+from inkube.apiserver.listening import Listener
 from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
-from inkube.apiserver.root import bootstrap, plugins
-from inkube.apiserver.root.client import FaultInjection, InProcessClient
-from inkube.apiserver.root.listening import Listener
+from inkube.apiserver.root import plugins
 from inkube.apiserver.sources import Foundation
 from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Lazy
@@ -114,9 +114,9 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
 def _builtin_kinds(options: Options, base: Foundation) -> Resources:
     resources = Resources()
     minor, cidr = options.release.minor, options.service_cluster_ip_range
-    services = partial(bootstrap.services_of, base.store, cidr, minor)
-    claims = bootstrap.claims_of(base.store, minor)
-    bootstrap.install_builtin(resources, {("", "services"): services, **claims}, minor)
+    services = partial(builtinkinds.services_of, base.store, cidr, minor)
+    claims = builtinkinds.claims_of(base.store, minor)
+    builtinkinds.install_builtin(resources, {("", "services"): services, **claims}, minor)
     return resources
 
 

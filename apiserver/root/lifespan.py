@@ -5,25 +5,17 @@ import contextlib
 from collections.abc import Iterable
 from functools import partial
 
-from inkube.apiserver import modules, root, scenarios
+from inkube.apiserver import listening, manifests, modules, requestwaits, root, scenarios, triggers
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.defaults import sets
+from inkube.apiserver.defaults import namespaces, sets
+from inkube.apiserver.listening import Listener
 from inkube.apiserver.registry import HEAVY, keys
-from inkube.apiserver.root import (
-    bootstrap,
-    listening,
-    parts,
-    reconcilers,
-    requestwaits,
-    serving,
-    triggers,
-)
-from inkube.apiserver.root.catalog import LiveCatalog
+from inkube.apiserver.root import parts, reconcilers, serving
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.root.parts import Parts
-from inkube.apiserver.root.triggers import Trigger
 from inkube.apiserver.sources import Progress, beginnings, foundation
+from inkube.apiserver.triggers import Trigger
 
 
 async def lifespan(
@@ -104,9 +96,9 @@ async def _create_first_objects(server_parts: Parts) -> None:
     options = server_parts.core.options
     if not server_parts.core.read_only:
         store = server_parts.core.base.store
-        await bootstrap.first_objects(server_parts.core.client, store)
+        await namespaces.create_missing(server_parts.core.client, store)
         if beginnings.is_default_start(options) and store.count(keys.ROOT) == len(
-            bootstrap.NAMESPACES
+            namespaces.NAMESPACES
         ):
             await beginnings.keep(options, store)
     if options.authorization_mode == "RBAC":
@@ -148,9 +140,9 @@ async def _install_options(
         await root.aggregation.register(core.client, options.aggregated)
         await server_parts.settled()
     if options.definitions:
-        manifest_list = root.manifests.read(options.definitions)
-        put = root.manifests.apply if options.watch_definitions else None
-        await root.manifests.install(
+        manifest_list = manifests.read(options.definitions)
+        put = manifests.apply if options.watch_definitions else None
+        await manifests.install(
             core.client,
             manifest_list,
             server_parts.settled,
@@ -165,12 +157,12 @@ async def _install_options(
 
 async def _follow_files(
     server_parts: Parts,
-    applied: "Iterable[root.manifests.Manifest]",
+    applied: "Iterable[manifests.Manifest]",
     stack: contextlib.AsyncExitStack,
 ) -> None:
     """Apply definitions again when their files change, until the server stops."""
     core, options = server_parts.core, server_parts.core.options
-    files = root.definitionfiles.DefinitionFiles(
+    files = manifests.DefinitionFiles(
         core.client,
         options.definitions,
         server_parts.settled,
@@ -182,9 +174,9 @@ async def _follow_files(
     stack.push_async_callback(_end, asyncio.create_task(files.run(), name="definition files"))
 
 
-def _pruning(core: Core) -> "root.pruning.Pruning":
-    contents = root.pruning.Contents(core.base.store, core.resources)
-    return root.pruning.Pruning(contents, asyncio.get_running_loop().time)
+def _pruning(core: Core) -> "manifests.Pruning":
+    contents = manifests.Contents(core.base.store, core.resources)
+    return manifests.Pruning(contents, asyncio.get_running_loop().time)
 
 
 async def _end(task: asyncio.Task[None]) -> None:

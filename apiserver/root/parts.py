@@ -14,9 +14,9 @@ from inkube.apiserver import access, aggregation, auth, leadership, root, source
 from inkube.apiserver.access import security
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import Defaults
+from inkube.apiserver.listening import Listener
 from inkube.apiserver.root import core as cores
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.listening import Listener
 from inkube.apiserver.sources import Foundation
 from inkube.apiserver.watching import Streams
 from inkube.schemas.lazy import Lazy

@@ -5,12 +5,12 @@ Modules have their own controllers, and can replace some of these.
 
 from collections.abc import Collection
 
-from inkube.apiserver import root
+from inkube.apiserver import catalog as catalogs
+from inkube.apiserver import triggers
+from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.registry import Installer
-from inkube.apiserver.root import definitions, triggers
-from inkube.apiserver.root.catalog import LiveCatalog
 from inkube.apiserver.root.core import Core
-from inkube.apiserver.root.triggers import Trigger
+from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage
 
@@ -21,7 +21,7 @@ def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str])
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
     definitions_served = crds.add(manager, installer)
-    subscription = definitions.serve_stored(
+    subscription = catalogs.serve_stored(
         core.base.store, definitions_served.serve, definitions_served.forget
     )
     core.exit_stack.callback(subscription.close)
@@ -71,7 +71,7 @@ def at_first_object(
             Trigger(
                 "validatingadmissionpolicies",
                 triggers.exists,
-                lambda: builtin.policies.add(manager, root.LiveSchemas(core.resources)),
+                lambda: builtin.policies.add(manager, catalogs.LiveSchemas(core.resources)),
             ),
         ]
         protection = {

@@ -6,9 +6,9 @@ from functools import partial
 
 from inkube.apiserver import auth, subresources
 from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
+from inkube.apiserver.catalog import LiveCatalog
+from inkube.apiserver.client import CONTROLLER, InProcessClient
 from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields, intake
-from inkube.apiserver.root.catalog import LiveCatalog
-from inkube.apiserver.root.client import CONTROLLER, InProcessClient
 from inkube.apiserver.root.core import Core
 from inkube.controllers.client import Client
 from inkube.controllers.modules import ServerAccess

@@ -15,6 +15,7 @@ from inkube.apiserver import (
     control,
     discovery,
     http,
+    requestwaits,
     root,
     subresources,
     watching,
@@ -26,7 +27,6 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, created_on_first_use, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
-from inkube.apiserver.root import requestwaits
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress

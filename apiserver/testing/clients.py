@@ -10,7 +10,7 @@ import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from inkube.apiserver.root import InProcessClient
+from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.client import Client, Event, Kind, Selection
 

@@ -15,8 +15,8 @@ from typing import Any, Self, TypeVar
 
 import yaml
 
-from inkube.apiserver import modules
-from inkube.apiserver.root import Source, manifests
+from inkube.apiserver import manifests, modules
+from inkube.apiserver.manifests import Source
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import patience

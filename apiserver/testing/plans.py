@@ -9,7 +9,7 @@ import pytest
 
 import inkube
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root import Source
+from inkube.apiserver.manifests import Source
 from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.kube import Plan
 from inkube.controllers.kinds import KindModule

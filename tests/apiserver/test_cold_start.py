@@ -83,7 +83,7 @@ LATER = (
     "inkube.schemas.crds.validation",
     "inkube.schemas.structural.formats",
     "inkube.schemas.golang.gofloats",
-    "inkube.schemas.models",
+    "inkube.schemas.models.models",
     "inkube.schemas.patch.json",
     "inkube.schemas.policies.expressions",
     "inkube.schemas.policies.typecheck",

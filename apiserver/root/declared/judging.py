@@ -10,10 +10,10 @@ from itertools import repeat
 from typing import Any, NoReturn
 
 from inkube.apiserver.auth import KeyFiles
+from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, SystemFields
 from inkube.apiserver.root import modulehosts
-from inkube.apiserver.root.client import InProcessClient
 from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.kinds import KindModule

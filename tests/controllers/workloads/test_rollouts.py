@@ -10,7 +10,7 @@ import pytest
 import workloads as w
 from patience import SECONDS
 
-from inkube.apiserver.root import requestwaits
+from inkube.apiserver import requestwaits
 from inkube.controllers.manager import Manager
 from inkube.controllers.workloads import rollouts
 from inkube.schemas.status import StatusError

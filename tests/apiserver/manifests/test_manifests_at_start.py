@@ -6,7 +6,7 @@ import yaml
 from widgets import CRD
 
 from inkube import APIServer
-from inkube.apiserver.root.manifests import ManifestError
+from inkube.apiserver.manifests import ManifestError
 
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: %s}\nspec: {size: %s}\n"
 WIDGETS = "example.com/v1/widgets"

@@ -1,12 +1,14 @@
-"""The initial content of a server: the built-in kinds and the namespaces of every cluster."""
+"""The built-in kinds of a server.
 
-import asyncio
+Input: the table of served kinds, a minor of Kubernetes, and the store that some strategies read.
+Output: `Resource`s at the first lookup of a kind. `root.core` calls it.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from inkube.apiserver.registry import LazyKinds, Resource, Resources, keys
-from inkube.apiserver.root.client import InProcessClient
-from inkube.schemas import builtin, caches, releases, status
+from inkube.schemas import builtin, caches, releases
 from inkube.schemas.builtin import served, strategies
 from inkube.schemas.strategy import Strategy
 from inkube.storage import Change, Store
@@ -18,7 +20,6 @@ _SAME_OBJECTS = {
     ("events.k8s.io", "events"): (("", "events"),),
 }
 """The other resources with the objects of a resource."""
-NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 def install_builtin(
@@ -98,19 +99,3 @@ def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy
         return strategies.devices.Templates(definition, labels_of)
 
     return {(_DEVICES, "resourceclaims"): claims, (_DEVICES, "resourceclaimtemplates"): templates}
-
-
-async def first_objects(client: InProcessClient, store: Store) -> None:
-    """Create the missing namespaces."""
-    missing = [name for name in NAMESPACES if store.get(keys.key("namespaces", "", name)) is None]
-    if missing:
-        await asyncio.gather(*(_ensure(client, name) for name in missing))
-
-
-async def _ensure(client: InProcessClient, name: str) -> None:
-    """Create a namespace, unless another server of the same data was faster."""
-    try:
-        await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    except status.StatusError as error:
-        if error.reason != status.Reason.ALREADY_EXISTS:
-            raise

@@ -7,7 +7,8 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver import registry, root
+from inkube.apiserver import registry
+from inkube.apiserver.client.faultinjection import FaultInjection, cut_off
 from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import data_of
 from inkube.apiserver.http import bodies, read_delete_options
@@ -27,7 +28,6 @@ from inkube.apiserver.registry import (
     listing,
     patches,
 )
-from inkube.apiserver.root.client.faultinjection import FaultInjection, cut_off
 from inkube.apiserver.watching import SLOW, Watcher, bookmark, too_old
 from inkube.controllers.client import (
     Event,
@@ -39,7 +39,7 @@ from inkube.controllers.client import (
     gvr_of,
     selection_of,
 )
-from inkube.schemas import status
+from inkube.schemas import models, status
 from inkube.schemas.meta import GVR, split_api_version
 from inkube.storage import Change, Entry
 from inkube.storage import errors as storage_errors
@@ -186,9 +186,7 @@ class InProcessClient:
     async def revision(self, resource: Kind) -> str:
         return str(self._registry.store.newest(self._request("list", resource, "").key))
 
-    async def create(
-        self, obj: "Object | root.models.Resource", *, dry_run: bool = False
-    ) -> Object:
+    async def create(self, obj: "Object | models.Resource", *, dry_run: bool = False) -> Object:
         request, sent = self._request_of("create", _as_dict(obj), dry_run=dry_run)
         async with self._served(request):
             body = intake.accept(request, sent)
@@ -196,7 +194,7 @@ class InProcessClient:
 
     async def update(
         self,
-        obj: "Object | root.models.Resource",
+        obj: "Object | models.Resource",
         *,
         subresource: str = "",
         dry_run: bool = False,
@@ -349,13 +347,13 @@ def _check_size(request: Request, size: int) -> None:
         raise bodies.too_large(limit)
 
 
-def _as_dict(obj: "Object | root.models.Resource") -> Object:
+def _as_dict(obj: "Object | models.Resource") -> Object:
     if isinstance(obj, dict):
         return obj
     if isinstance(obj, Mapping):
         return dict(obj)
     gvk = type(obj).gvk
-    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **root.models.dump(obj)}
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **models.dump(obj)}
 
 
 def _no_kind(obj: Object) -> str:

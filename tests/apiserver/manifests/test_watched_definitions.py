@@ -12,7 +12,7 @@ from patience import within
 from widgets import CRD
 
 from inkube import APIServer, BadOption
-from inkube.apiserver.root import pruning
+from inkube.apiserver.manifests import pruning
 
 CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
 EVENTS = "v1/events"

@@ -10,11 +10,11 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from inkube.apiserver.root import manifests, pruning
-from inkube.apiserver.root.client import InProcessClient
-from inkube.apiserver.root.editedfiles import EditedFiles, FileTimes
-from inkube.apiserver.root.manifests import Manifest, ManifestError, Source
-from inkube.apiserver.root.pruning import Announcement, ObjectName, Pruning
+from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.manifests import manifests, pruning
+from inkube.apiserver.manifests.editedfiles import EditedFiles, FileTimes
+from inkube.apiserver.manifests.manifests import Manifest, ManifestError, Source
+from inkube.apiserver.manifests.pruning import Announcement, ObjectName, Pruning
 from inkube.controllers.eventnames import EventNames
 from inkube.controllers.events import Recorder
 from inkube.schemas.clock import Clock

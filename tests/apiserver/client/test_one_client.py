@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from inkube import APIServer, StatusError
-from inkube.apiserver.root.client import FaultInjection, InProcessClient
+from inkube.apiserver.client import FaultInjection, InProcessClient
 from inkube.client import AsyncClient, BlockingClient, Client
 from inkube.kinds import KindModule, Model, Resource
 from inkube.testing import LoopThread, Plan, running

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from inkube.schemas import modelschema
 from inkube.schemas.definitions import (
     CUSTOM_VERBS,
     UNKNOWN_FIELD,
@@ -32,6 +31,7 @@ from inkube.schemas.definitions import (
 )
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.models.schema import structural
 from inkube.schemas.objects import Object
 
 R = TypeVar("R", bound="Resource")
@@ -379,7 +379,7 @@ def _definition(
     instead: str = "",
 ) -> Definition:
     kind = kind or model.__name__
-    schema = modelschema.structural(model)
+    schema = structural(model)
     if zero_status is not None:
         _default_status(schema["properties"]["status"], zero_status)
     names = Names(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver.root.client import InProcessClient
+from inkube.apiserver.client import InProcessClient
 from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
 from inkube.schemas.golang import DecodeError

@@ -1,0 +1,12 @@
+from inkube.apiserver.manifests.definitionfiles import DefinitionFiles as DefinitionFiles
+from inkube.apiserver.manifests.editedfiles import EditedFiles as EditedFiles
+from inkube.apiserver.manifests.manifests import Manifest as Manifest
+from inkube.apiserver.manifests.manifests import ManifestError as ManifestError
+from inkube.apiserver.manifests.manifests import Source as Source
+from inkube.apiserver.manifests.manifests import apply as apply
+from inkube.apiserver.manifests.manifests import files as files
+from inkube.apiserver.manifests.manifests import install as install
+from inkube.apiserver.manifests.manifests import read as read
+from inkube.apiserver.manifests.manifests import with_namespace as with_namespace
+from inkube.apiserver.manifests.pruning import Contents as Contents
+from inkube.apiserver.manifests.pruning import Pruning as Pruning

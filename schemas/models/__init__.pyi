@@ -1,0 +1,16 @@
+from inkube.schemas.models.models import Condition as Condition
+from inkube.schemas.models.models import FieldErrorItem as FieldErrorItem
+from inkube.schemas.models.models import Health as Health
+from inkube.schemas.models.models import Model as Model
+from inkube.schemas.models.models import ObjectMeta as ObjectMeta
+from inkube.schemas.models.models import OwnerReference as OwnerReference
+from inkube.schemas.models.models import Resource as Resource
+from inkube.schemas.models.models import Status as Status
+from inkube.schemas.models.models import Unread as Unread
+from inkube.schemas.models.models import Unreadable as Unreadable
+from inkube.schemas.models.models import dump as dump
+from inkube.schemas.models.models import parse as parse
+from inkube.schemas.models.models import parse_except as parse_except
+from inkube.schemas.models.models import parse_partly as parse_partly
+from inkube.schemas.models.models import telling_errors as telling_errors
+from inkube.schemas.models.models import to_crd as to_crd
