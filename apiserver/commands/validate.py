@@ -11,9 +11,8 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver import manifests
+from inkube.apiserver import declared, manifests
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.root import declared
 from inkube.schemas import documents, offline, releases
 from inkube.schemas.documents import Document
 from inkube.schemas.offline import Finding

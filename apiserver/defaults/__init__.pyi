@@ -1,3 +1,4 @@
+from inkube.apiserver.defaults import apiservices as apiservices
 from inkube.apiserver.defaults import namespaces as namespaces
 from inkube.apiserver.defaults import objects as objects
 from inkube.apiserver.defaults import roles as roles

@@ -1,7 +1,7 @@
 """The modules that a server serves: those of inkube, and those of installed packages.
 
 Input: names from `Options.modules` or the command line. Output: these names and those of required
-modules, in the order in which modules are built, and their groups. `root.declared` builds the
+modules, in the order in which modules are built, and their groups. `declared` builds the
 modules. Packages are searched only for a name that is not a module of inkube, because the search
 takes longer than most of a start.
 

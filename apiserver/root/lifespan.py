@@ -5,7 +5,16 @@ import contextlib
 from collections.abc import Iterable
 from functools import partial
 
-from inkube.apiserver import listening, manifests, modules, requestwaits, root, scenarios, triggers
+from inkube.apiserver import (
+    declared,
+    defaults,
+    listening,
+    manifests,
+    modules,
+    requestwaits,
+    scenarios,
+    triggers,
+)
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import namespaces, sets
@@ -78,7 +87,7 @@ def _defer_kinds(server_parts: Parts) -> None:
     core, options = server_parts.core, server_parts.core.options
     groups = options.module_groups
 
-    prepare = partial(core.registry.engine.run, HEAVY, getattr, root.declared, "install")
+    prepare = partial(core.registry.engine.run, HEAVY, getattr, declared, "install")
 
     needs_environment = any(each.needs_environment for each in server_parts.start_modules)
     if groups or options.kinds or needs_environment:
@@ -120,7 +129,7 @@ async def _aggregation(server_parts: Parts) -> list[Trigger]:
                 lambda: server_parts.aggregator().start(),
             )
         ]
-    root.aggregation.check(handlers)
+    defaults.apiservices.check(handlers)
     await server_parts.aggregator().serve(handlers)
     server_parts.aggregator().start()
     return []
@@ -137,7 +146,7 @@ async def _install_options(
     if server_parts.waits_for_controllers or has_stored_definitions:
         await server_parts.settled()
     if options.aggregated:
-        await root.aggregation.register(core.client, options.aggregated)
+        await defaults.apiservices.register(core.client, options.aggregated)
         await server_parts.settled()
     if options.definitions:
         manifest_list = manifests.read(options.definitions)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from inkube import controllers
-from inkube.apiserver import access, aggregation, auth, leadership, root, sources
+from inkube.apiserver import access, aggregation, auth, declared, leadership, sources
 from inkube.apiserver.access import security
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import Defaults
@@ -19,6 +19,7 @@ from inkube.apiserver.root import core as cores
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.sources import Foundation
 from inkube.apiserver.watching import Streams
+from inkube.controllers import core as builtin
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Entry
 
@@ -39,7 +40,7 @@ class Parts:
     defaults: Defaults
     aggregator: "Lazy[aggregation.Aggregator]"
     """Created with the first APIService for another server."""
-    environment: "Lazy[root.declared.Environment]"
+    environment: "Lazy[controllers.Environment]"
     """The environment of kinds declared in Python. Its creation starts to serve them."""
     client_authority: "Lazy[auth.tls.Authority]"
     """The authority that signs client certificates. After its creation it is trusted, if clients
@@ -96,18 +97,43 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     front_proxy = Lazy(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
     authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls))
-    server_access = Lazy(lambda: root.serveraccess.of(core, authority))
-    start_modules = root.startmodules.build(core, server_access) if options.start_modules else []
+    host = Lazy(lambda: _host(core, authority))
+    start_modules = declared.startmodules.build(host()) if options.start_modules else []
     return Parts(
         core=core,
         streams=Streams(core.registry, base.system_fields),
         defaults=defaults,
         aggregator=Lazy(lambda: _aggregator(core, front_proxy, defaults)),
-        environment=Lazy(lambda: root.declared.install(core, start_modules, server_access())),
+        environment=Lazy(lambda: declared.install(host(), start_modules)),
         client_authority=authority,
         leadership=_leadership(core) if base.is_shared else None,
         start_modules=start_modules,
         start_state=StartState(),
+    )
+
+
+def _host(core: Core, client_authority: "Lazy[auth.tls.Authority]") -> "declared.Host":
+    """The parts of the server that its modules use."""
+    base = core.base
+    access_functions = Lazy(
+        lambda: declared.serveraccess.of(
+            core.registry,
+            core.resources,
+            base.system_fields,
+            tokens=core.security.authenticator.accounts,
+            certificate=core.listener.certificate,
+            client_authority=client_authority,
+        )
+    )
+    return declared.Host(
+        options=core.options,
+        base=base,
+        resources=core.resources,
+        manager=core.manager,
+        faults=core.faults,
+        admission=core.declared_kinds,
+        access=access_functions,
+        exit_stack=core.exit_stack,
     )
 
 
@@ -131,16 +157,13 @@ def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defa
 def _aggregator(
     core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]", defaults: Defaults
 ) -> "aggregation.Aggregator":
-    new_aggregator = root.aggregation.new_aggregator(
-        core.base.store,
-        core.addresses,
-        core.resources,
-        core.manager,
-        identity=front_proxy,
-        publish=defaults.trust_proxies,
+    """Create the aggregator, which watches the availability of its servers. It is not started."""
+    aggregator = aggregation.Aggregator(
+        core.base.store, core.addresses, core.resources, front_proxy, defaults.trust_proxies
     )
-    core.exit_stack.push_async_callback(new_aggregator.close)
-    return new_aggregator
+    builtin.apiservices.add(core.manager, aggregator)
+    core.exit_stack.push_async_callback(aggregator.close)
+    return aggregator
 
 
 def _leadership(core: Core) -> "leadership.leading.Leadership":

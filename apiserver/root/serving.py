@@ -9,18 +9,18 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inkube import controllers
-from inkube.apiserver import app as apps
 from inkube.apiserver import (
+    actions,
     console,
     control,
     discovery,
     http,
     requestwaits,
-    root,
     subresources,
     watching,
     workers,
 )
+from inkube.apiserver import app as apps
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
@@ -209,10 +209,29 @@ def _paths(
 
 def _control(parts: Parts, start: Start) -> "control.Control":
     """Return the endpoint below `/inkube/`."""
-    actions = root.ServerActions(parts, start)
-    parts.core.exit_stack.push_async_callback(actions.close)
+    core = parts.core
+
+    async def start_fork(
+        name: str, options: Options
+    ) -> tuple[control.Fork, contextlib.AsyncExitStack]:
+        forked, stack = await start(options)
+        return control.Fork(name, forked.core.listener.url, forked.kubeconfig()), stack
+
+    server = actions.ControlledServer(
+        options=core.options,
+        store=core.base.store,
+        clock=core.base.clock,
+        defaults=parts.defaults,
+        manager=core.manager,
+        start_entries=parts.start_state.entries,
+        settled=parts.settled,
+        snapshot=parts.snapshot,
+        start=start_fork,
+    )
+    server_actions = actions.ServerActions(server)
+    parts.core.exit_stack.push_async_callback(server_actions.close)
     shared = created_on_first_use(Lazy(lambda: _shared_streams(parts)))
-    return control.Control(actions, {watching.SHARED: shared})
+    return control.Control(server_actions, {watching.SHARED: shared})
 
 
 def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":

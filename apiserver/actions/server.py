@@ -1,4 +1,4 @@
-"""The actions of `/inkube/v1/…` on a server; see `control.Actions`.
+"""The actions of `/inkube/v1/…` on a server.
 
 Ordinary writes in one commit restore a state: watchers receive an event for each object that is
 created, changed or deleted, and revisions continue to increase. These writes skip admission and
@@ -8,21 +8,23 @@ validation, because the objects passed both before.
 import asyncio
 import contextlib
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from inkube.apiserver import control
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.control import Fork
+from inkube.apiserver.defaults import Defaults
 from inkube.apiserver.registry import JSONCodec, keys
-from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Snapshot
 from inkube.controllers.clock import FakeClock, MovableClock
+from inkube.controllers.manager import Manager
 from inkube.schemas import status
+from inkube.schemas.clock import Clock
 from inkube.schemas.objects import Object
-from inkube.storage import Store, errors, writes
+from inkube.storage import Entry, Store, errors, writes
 
 SNAPSHOTS = 20
 """The largest number of stored snapshots."""
@@ -38,20 +40,35 @@ _VERSION = "resourceVersion"
 _decode = JSONCodec().decode
 
 
-class ServerActions(control.Actions):
-    """The actions on one server. `start` starts another server."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ControlledServer:
+    """The parts of a server that the actions use."""
 
-    def __init__(self, parts: Parts, start: Start) -> None:
-        base = parts.core.base
-        self._parts = parts
-        self._store = base.store
-        self._clock = base.clock
-        self._start_entries = parts.start_state.entries
+    options: Options
+    store: Store
+    clock: Clock
+    defaults: Defaults
+    manager: Manager
+    start_entries: Sequence[Entry] | None
+    """The stored objects at the end of the start; None if the data outlives the process."""
+    settled: Callable[[float], Awaitable[None]]
+    """Waits for the controllers. Raises TimeoutError after these seconds."""
+    snapshot: Callable[[], Awaitable[Snapshot]]
+    start: Callable[[str, Options], Awaitable[tuple[Fork, contextlib.AsyncExitStack]]]
+    """Starts a server with a name. Returns it, and the stack that stops it."""
+
+
+class ServerActions(control.Actions):
+    """The actions on one server."""
+
+    def __init__(self, server: ControlledServer) -> None:
+        self._server = server
+        self._store = server.store
+        self._clock = server.clock
         self._start_revision = max(
-            (entry.revision for entry in self._start_entries or ()), default=0
+            (entry.revision for entry in server.start_entries or ()), default=0
         )
-        self._start = start
-        self._refusal = _refusal_of(parts)
+        self._refusal = _refusal_of(server.options)
         self._snapshots: dict[str, Snapshot] = {}
         self._forks: dict[str, tuple[Fork, contextlib.AsyncExitStack]] = {}
         self._lock = asyncio.Lock()
@@ -65,7 +82,7 @@ class ServerActions(control.Actions):
     async def settled(self, within: float) -> int:
         self._check()
         try:
-            await self._parts.settled(within)
+            await self._server.settled(within)
         except TimeoutError as error:
             raise status.StatusError(
                 504,
@@ -85,14 +102,14 @@ class ServerActions(control.Actions):
 
     async def reset(self) -> int:
         self._check()
-        if self._start_entries is None:
+        if self._server.start_entries is None:
             raise status.StatusError(
                 409,
                 status.Reason.CONFLICT,
                 "this server keeps its data: take a snapshot and restore it; only a server in "
                 "memory can be reset",
             )
-        state = {entry.key: entry.data for entry in self._start_entries}
+        state = {entry.key: entry.data for entry in self._server.start_entries}
         return await self._return_to(state, self._start_revision)
 
     async def snapshot(self, name: str) -> int:
@@ -101,7 +118,7 @@ class ServerActions(control.Actions):
             raise status.too_many_requests(f"a server keeps at most {SNAPSHOTS} snapshots")
         await self.settled(control.DEFAULT_SECONDS)
         async with self._lock:
-            new_snapshot = await self._parts.snapshot()
+            new_snapshot = await self._server.snapshot()
         others = (other for other_name, other in self._snapshots.items() if other_name != name)
         if sum(map(_size, (*others, new_snapshot))) > SNAPSHOT_BYTES:
             raise status.too_many_requests(
@@ -140,11 +157,9 @@ class ServerActions(control.Actions):
                 )
             if len(self._forks) >= FORKS:
                 raise status.too_many_requests(f"a server has at most {FORKS} forks")
-            forked = self._snapshot(snapshot) if snapshot else await self._parts.snapshot()
-            parts, stack = await self._start(_options_of_a_fork(self._parts, forked))
-            new_fork = Fork(name, parts.core.listener.url, parts.kubeconfig())
-            self._forks[name] = new_fork, stack
-        return new_fork
+            forked = self._snapshot(snapshot) if snapshot else await self._server.snapshot()
+            self._forks[name] = await self._server.start(name, self._options_of_a_fork(forked))
+        return self._forks[name][0]
 
     async def end(self, name: str) -> None:
         fork = self._forks.pop(name, None)
@@ -177,7 +192,7 @@ class ServerActions(control.Actions):
         return await self.settled(control.DEFAULT_SECONDS)
 
     async def _restore(self, state: State, revision: int) -> None:
-        target = {**self._parts.defaults.created_after(revision), **state}
+        target = {**self._server.defaults.created_after(revision), **state}
         for _ in range(ATTEMPTS):
             batch = list(_changes(self._store, target))
             with contextlib.suppress(errors.PreconditionError):
@@ -188,40 +203,39 @@ class ServerActions(control.Actions):
             409, status.Reason.CONFLICT, "other clients write all the time; try again"
         )
 
+    def _options_of_a_fork(self, snapshot: Snapshot) -> Options:
+        """Return the options of the server, with a store in memory and a free port."""
+        options, clock = self._server.options, self._clock
+        return replace(
+            options,
+            port=0,
+            data=None,
+            database="",
+            snapshot=snapshot,
+            replay=None,
+            definitions=(),
+            watch_definitions=False,
+            prune_definitions=False,
+            module_options={**options.module_options, "scenario": ""},
+            aggregated={},
+            audit_log=None,
+            audit_policy_file=None,
+            clock=MovableClock(clock.ahead) if isinstance(clock, MovableClock) else None,
+            on_request=None,
+        )
+
     def _waits(self) -> str:
         """Return what a wait for the controllers waits for."""
-        busy = self._parts.core.manager.waits_for
+        busy = self._server.manager.waits_for
         return f"it waits for {', '.join(busy)}" if busy else "it waits for informers"
 
 
-def _refusal_of(parts: Parts) -> str:
-    if parts.core.read_only:
+def _refusal_of(options: Options) -> str:
+    if options.at is not None:
         return "a server that shows the past cannot be controlled"
-    if parts.core.options.worker is not None:
+    if options.worker is not None:
         return "a server of several processes (--workers) cannot be controlled"
     return ""
-
-
-def _options_of_a_fork(parts: Parts, snapshot: Snapshot) -> Options:
-    """Return the options of the server, with a store in memory and a free port."""
-    clock = parts.core.base.clock
-    return replace(
-        parts.core.options,
-        port=0,
-        data=None,
-        database="",
-        snapshot=snapshot,
-        replay=None,
-        definitions=(),
-        watch_definitions=False,
-        prune_definitions=False,
-        module_options={**parts.core.options.module_options, "scenario": ""},
-        aggregated={},
-        audit_log=None,
-        audit_policy_file=None,
-        clock=MovableClock(clock.ahead) if isinstance(clock, MovableClock) else None,
-        on_request=None,
-    )
 
 
 def _state_of(snapshot: Snapshot) -> State:

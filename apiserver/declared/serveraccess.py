@@ -9,7 +9,6 @@ from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
 from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.client import CONTROLLER, InProcessClient
 from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields, intake
-from inkube.apiserver.root.core import Core
 from inkube.controllers.client import Client
 from inkube.controllers.modules import ServerAccess
 from inkube.schemas.lazy import Lazy
@@ -19,17 +18,23 @@ from inkube.schemas.strategy import Strategy
 _CENTURY = 100 * 365 * 24 * 3600
 
 
-def of(core: Core, client_authority: "Callable[[], auth.tls.Authority]") -> ServerAccess:
+def of(
+    registry: Registry,
+    resources: Resources,
+    system_fields: SystemFields,
+    *,
+    tokens: ServiceAccountTokens,
+    certificate: "auth.tls.Certificate | None",
+    client_authority: "Callable[[], auth.tls.Authority]",
+) -> ServerAccess:
     """The functions of a server. They load other code when they are called."""
-    registry, resources = core.registry, core.resources
-    tokens, system_fields = core.security.authenticator.accounts, core.base.system_fields
     return ServerAccess(
         client_as=partial(_client, registry, resources),
         bind=partial(_bind, Lazy(lambda: subresources.Binder(registry)), resources),
         issue_token=partial(_issue_token, tokens, system_fields),
-        authority=Lazy(lambda: _authority(core.listener.certificate)),
+        authority=Lazy(lambda: _authority(certificate)),
         sign=partial(_sign, client_authority),
-        find_kind=LiveCatalog(core.base.store, resources).find,
+        find_kind=LiveCatalog(registry.store, resources).find,
         serve_metrics=partial(_serve_metrics, resources),
     )
 

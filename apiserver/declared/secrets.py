@@ -9,9 +9,9 @@ secure values.
 from datetime import datetime
 from typing import Any
 
+from inkube import controllers
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Keys
-from inkube.apiserver.root import declared
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Store, errors
 
@@ -26,7 +26,7 @@ class StoredSecrets:
         # most servers never store a secure value
         self._seal = Lazy(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
-    async def put(self, entry: "declared.Entry") -> None:
+    async def put(self, entry: "controllers.Entry") -> None:
         """Store the entry. It replaces an entry with the same namespace and name."""
         key, value = _key(entry.namespace, entry.name), self._encrypt(entry)
         while True:
@@ -40,7 +40,7 @@ class StoredSecrets:
             except (errors.AlreadyExists, errors.NotFound, errors.Conflict):
                 continue
 
-    async def get(self, namespace: str, name: str) -> "declared.Entry | None":
+    async def get(self, namespace: str, name: str) -> "controllers.Entry | None":
         """Return the entry with that name, or None."""
         stored = self._store.get(_key(namespace, name))
         return self._decrypt(stored.value) if stored is not None else None
@@ -55,12 +55,12 @@ class StoredSecrets:
         except errors.NotFound:
             return
 
-    async def owned(self, namespace: str, owner: str) -> "list[declared.Entry]":
+    async def owned(self, namespace: str, owner: str) -> "list[controllers.Entry]":
         """Return all entries that belong to one object."""
         entries = self._store.list(f"{PREFIX}/{namespace}/")
         return [self._decrypt(entry.value) for entry in entries if entry.value["owner"] == owner]
 
-    def _encrypt(self, entry: "declared.Entry") -> dict[str, Any]:
+    def _encrypt(self, entry: "controllers.Entry") -> dict[str, Any]:
         return {
             "apiVersion": "inkube.dev/v1",
             "kind": "SecureValue",
@@ -70,8 +70,8 @@ class StoredSecrets:
             "sealed": self._seal().encrypt(entry.value.encode()).decode(),
         }
 
-    def _decrypt(self, stored: dict[str, Any]) -> "declared.Entry":
-        return declared.Entry(
+    def _decrypt(self, stored: dict[str, Any]) -> "controllers.Entry":
+        return controllers.Entry(
             namespace=stored["metadata"]["namespace"],
             name=stored["metadata"]["name"],
             owner=stored["owner"],

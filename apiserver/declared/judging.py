@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from inkube.apiserver.auth import KeyFiles
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
+from inkube.apiserver.declared import hosts
+from inkube.apiserver.declared.secrets import StoredSecrets
 from inkube.apiserver.registry import Chain, JSONCodec, Registry, Resources, SystemFields
-from inkube.apiserver.root import modulehosts
-from inkube.apiserver.root.declared.secrets import StoredSecrets
 from inkube.controllers.clock import SystemClock
 from inkube.controllers.kinds import KindModule
 from inkube.controllers.manager import Manager
@@ -45,7 +45,7 @@ def judged_kinds(options: Options) -> list[KindModule[Any]]:
     server = ServerAccess(*repeat(_without_a_server, len(fields(ServerAccess))))
     kinds: list[KindModule[Any]] = []
     for name in options.module_names:
-        module = modulehosts.module_named(name)
+        module = hosts.module_named(name)
         parts = module.build(
             ModuleHost(
                 settings=options.settings(module),

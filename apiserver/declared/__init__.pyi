@@ -1,0 +1,5 @@
+from inkube.apiserver.declared import serveraccess as serveraccess
+from inkube.apiserver.declared import startmodules as startmodules
+from inkube.apiserver.declared.hosts import Host as Host
+from inkube.apiserver.declared.judging import judged_kinds as judged_kinds
+from inkube.apiserver.declared.kinds import install as install
