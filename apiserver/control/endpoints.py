@@ -42,7 +42,7 @@ class Fork(NamedTuple):
 
 
 class Actions(Protocol):
-    """The operations on a server; `root.controlled` implements them. All raise StatusError."""
+    """The operations on a server; `actions` implements them. All raise StatusError."""
 
     async def settled(self, within: float) -> int:
         """Wait for the controllers, and return the revision. Raises 504 after the time limit."""
