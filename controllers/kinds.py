@@ -122,6 +122,11 @@ class KindModule(Generic[R]):
     work: Work | None = None
     """How to run an object that is a job."""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a status that the controller of the checks could not write."""
+        if (self.checks or self.unique) and self.reports_checks:
+            models.telling_errors(self.model.definition)
+
     @property
     def has_secrets(self) -> bool:
         """Whether clients send secret values."""

@@ -4,6 +4,7 @@ from inkube.schemas.crds.acceptance import next_status as next_status
 from inkube.schemas.crds.customresources import CustomServed as CustomServed
 from inkube.schemas.crds.customresources import CustomStrategy as CustomStrategy
 from inkube.schemas.crds.decoding import decode as decode
+from inkube.schemas.crds.defaultvalues import default_errors as default_errors
 from inkube.schemas.crds.definition import to_definition as to_definition
 from inkube.schemas.crds.formatwarnings import FORMATS_WARN as FORMATS_WARN
 from inkube.schemas.crds.formatwarnings import warnings as warnings

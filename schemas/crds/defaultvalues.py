@@ -46,6 +46,11 @@ def validate(schema: Object, path: str, minor: int) -> list[FieldError]:
     return list(_node(root, path, _Position(root, minor=minor)))
 
 
+def default_errors(node: Object, minor: int) -> list[FieldError]:
+    """All errors of the defaults of a node and the nodes below it, with paths from the node."""
+    return list(_node(node, "", _Position(node, minor=minor)))
+
+
 def has_any(schema: Object) -> bool:
     """Whether the schema or one below it has a default."""
     if "default" in schema:

@@ -31,7 +31,7 @@ from inkube.schemas.definitions import (
 )
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.meta import GVK, GVR
-from inkube.schemas.models.schema import structural
+from inkube.schemas.models.schema import check_default, structural
 from inkube.schemas.objects import Object
 
 R = TypeVar("R", bound="Resource")
@@ -381,7 +381,7 @@ def _definition(
     kind = kind or model.__name__
     schema = structural(model)
     if zero_status is not None:
-        _default_status(schema["properties"]["status"], zero_status)
+        _default_status(model.__name__, schema["properties"]["status"], zero_status)
     names = Names(
         plural=plural or f"{kind.lower()}s",
         kind=kind,
@@ -419,23 +419,28 @@ def _definition(
 def telling_errors(definition: Definition) -> Definition:
     """The same kind with the default status `fieldErrors: []`, unless the kind has a zero status.
 
-    Clients can then read the list before a controller has processed the object.
+    Clients can then read the list before a controller has processed the object. Raises ValueError
+    if the status has a required member, because the controller of checks does not write it.
     """
-    versions = tuple(map(_telling_errors, definition.versions))
+    kind = definition.names.kind
+    versions = tuple(_telling_errors(kind, version) for version in definition.versions)
     return replace(definition, versions=versions)
 
 
-def _telling_errors(version: Version) -> Version:
+def _telling_errors(kind: str, version: Version) -> Version:
     properties = version.schema["properties"]
     if not version.status or "default" in properties["status"]:
         return version
-    observed = {**properties["status"], "default": {"fieldErrors": []}}
+    default: Object = {"fieldErrors": []}
+    check_default(f"{kind}.status", properties["status"], default)
+    observed = {**properties["status"], "default": default}
     schema = {**version.schema, "properties": {**properties, "status": observed}}
     return replace(version, schema=schema)
 
 
-def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:
+def _default_status(kind: str, schema: Object, zero: Mapping[str, Any]) -> None:
     """Set `zero` as the default of a status, and its values as defaults of single members."""
+    check_default(f"{kind}.status", schema, _present(zero))
     schema["default"] = dict(zero)
     for name, value in zero.items():
         member = schema["properties"][name]
@@ -443,6 +448,10 @@ def _default_status(schema: Object, zero: Mapping[str, Any]) -> None:
             member["nullable"] = True
         else:
             member["default"] = value
+
+
+def _present(members: Mapping[str, Any]) -> Object:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _field_errors(error: ValidationError) -> list[FieldError]:

@@ -2,7 +2,8 @@
 
 References are expanded. `X | None` makes a member optional. The server handles the members
 apiVersion, kind and metadata. Defaults are kept unless they are empty, because the typed object
-reads an absent member like an empty one.
+reads an absent member like an empty one. Every default must fit its own schema, also an empty one
+and one that a factory makes: a typed object has it, and a client could not send it.
 """
 
 from typing import Any
@@ -10,8 +11,14 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from inkube.schemas import crds, releases
+from inkube.schemas import structural as structural_schemas
+from inkube.schemas.fielderrors import FieldError, show
+
 Schema = dict[str, Any]
 
+_MADE = "x-inkube-made"
+"""The keyword for the value that the factory of a default makes."""
 _KEYWORDS = (
     "type", "format", "description", "enum", "pattern", "minLength", "maxLength", "minimum",
     "maximum", "multipleOf", "minItems", "maxItems", "uniqueItems", "minProperties",
@@ -23,7 +30,10 @@ _FORMATS = frozenset(
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """The schema of a whole kind: its root with spec, status and all other declared members."""
+    """The schema of a whole kind: its root with spec, status and all other declared members.
+
+    Raises ValueError for a default that the schema of its field refuses.
+    """
     generated = model.model_json_schema(by_alias=True, schema_generator=_Generator)
     definitions = generated.get("$defs", {})
     properties = {
@@ -40,10 +50,17 @@ def structural(model: type[BaseModel]) -> Schema:
 
 
 class _Generator(GenerateJsonSchema):
-    """Makes schemas without titles, which only repeat the names of members."""
+    """Makes schemas without titles of members, which only repeat their names."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
+
+    def default_schema(self, schema: Any) -> Schema:
+        """Add what a factory makes, which is checked like a default but is not one."""
+        generated = super().default_schema(schema)
+        if "default_factory" in schema and not schema.get("default_factory_takes_data"):
+            generated[_MADE] = self.encode_default(schema["default_factory"]())
+        return generated
 
 
 def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Schema:
@@ -70,6 +87,38 @@ def _convert(schema: Schema, definitions: Schema, inside: tuple[str, ...]) -> Sc
     if "type" not in converted and "x-kubernetes-int-or-string" not in converted:
         converted["x-kubernetes-preserve-unknown-fields"] = True
     return converted
+
+
+def _check_default(name: str, member: Schema, converted: Schema) -> None:
+    """Raise ValueError if the schema of a field refuses its default. None stands for an absent
+    member."""
+    default = _without_nulls(member.get("default", member.get(_MADE)))
+    if default is not None:
+        check_default(name, converted, default)
+
+
+def check_default(name: str, schema: Schema, default: Any) -> None:
+    """Raise ValueError if a schema refuses a default. `name` is the field of a model."""
+    if errors := _refusals(schema, default):
+        texts = "; ".join(" ".join(error.text().split()) for error in errors)
+        shown = show(default)
+        raise ValueError(f"{name} has the default {shown}, which its schema refuses: {texts}")
+
+
+def _refusals(schema: Schema, default: Any) -> list[FieldError]:
+    """The errors of a default, with paths below it: those of a CRD's default, and repeated members
+    of sets and keyed lists."""
+    errors = crds.default_errors({**schema, "default": default}, releases.NEWEST.minor)
+    if not errors:
+        holder = {"type": "object", "properties": {"default": schema}}
+        compiled = structural_schemas.CompiledSchema(holder, resource_root=False)
+        errors = compiled.other_errors({"default": default})
+    return [error._replace(field=_below(error.field)) for error in errors]
+
+
+def _below(path: str) -> str:
+    """The part of a path below the default."""
+    return path.removeprefix(".").removeprefix("default").removeprefix(".")
 
 
 def _without_nulls(value: Any) -> Any:
@@ -117,6 +166,8 @@ def _children(
             name: _convert(child, definitions, inside)
             for name, child in schema["properties"].items()
         }
+        for name, child in schema["properties"].items():
+            _check_default(f"{schema.get('title')}.{name}", child, converted["properties"][name])
     if schema.get("required"):
         converted["required"] = list(schema["required"])
     if "items" in schema:
