@@ -55,11 +55,11 @@ def declare(kind: Any, value: Any) -> type[Resource]:
     members = {"__annotations__": {"a_field": kind}, "a_field": value, "__module__": __name__}
     spec = type("BoxSpec", (Model,), members)
     members = {"__annotations__": {"spec": spec}, "spec": spec(), "__module__": __name__}
-    return type("Box", (Resource,), members, group="example.com", version="v1")  # type: ignore[call-arg] # taken by the class
+    return type("Box", (Resource,), members, group="example.com", version="v1")
 
 
-SET = {"x-kubernetes-list-type": "set"}
-SMALL = {"x-kubernetes-validations": [{"rule": "self < 5", "message": "must be small"}]}
+SET: Any = {"x-kubernetes-list-type": "set"}
+SMALL: Any = {"x-kubernetes-validations": [{"rule": "self < 5", "message": "must be small"}]}
 REFUSED = [
     (int, Field(0, ge=1), "0", "should be greater than or equal to 1"),
     (int, Field(0, gt=0), "0", "should be greater than 0"),
@@ -89,7 +89,7 @@ def test_a_default_that_the_schema_refuses_is_found_at_the_declaration(kind, def
 
 @pytest.mark.parametrize(
     ("kind", "default"),
-    [(int | None, Field(None, ge=1)), (list[int], Field([], max_length=1)), (Part, Part())],
+    [(int | None, Field(None, ge=1)), (list[int], Field([], max_length=1)), (Part, Part(n=1))],
 )
 def test_a_default_that_fits_or_stands_for_nothing_is_accepted(kind, default):
     declare(kind, default)
@@ -112,8 +112,8 @@ class NeedyStatus(Status):
 
 
 class Boat(Resource, group="example.com", version="v1"):
-    spec: Part = Part()
-    status: NeedyStatus | None = None
+    spec: Part = Part(n=1)
+    status: NeedyStatus
 
 
 @check(Boat, field="spec.n")
