@@ -234,6 +234,7 @@ def _values(arguments: dict[str, Any]) -> Any:
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
+    arguments["hints"] = not arguments.pop("no_hints")
     workloads = {name: arguments.pop(name) for name in serveoptions.OF_WORKLOADS}
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")
@@ -415,7 +416,7 @@ def _print_welcome(server: "inkube.APIServer", target: Path, style: str) -> None
         storage_text=f"data: {_storage_text(server)}",
         authority=authority,
         has_token=bool(server.security.token),
-        about=_about_modules(options),
+        about=_about(options),
     )
     for line in lines:
         click.echo(line)
@@ -430,6 +431,13 @@ def _storage_text(server: "inkube.APIServer") -> str:
     is_worker = options.worker is not None  # it shares its data with the other workers
     other = 0 if leadership is None or is_worker else leadership.leading_process
     return f"{where}, shared with process {other}, which runs the controllers" if other else where
+
+
+def _about(options: Options) -> Iterator[str]:
+    """Yield sentences about what is served, for the welcome text."""
+    if not options.workloads:
+        yield "Pods stay Pending, because nothing runs them; --workloads simulates nodes."
+    yield from _about_modules(options)
 
 
 def _about_modules(options: Options) -> Iterator[str]:

@@ -155,6 +155,11 @@ class ServerOptions:
         group=CONTROLLERS,
     )
     event_ttl: float = option(3600.0, "Seconds to keep an event after its last write.", above=0)
+    hints: bool = option(
+        False,
+        "Write an Event about each of the first objects that wait for something that this server "
+        "does not run, such as a scheduler.",
+    )
     recheck_healthy: float = option(
         300.0, "Seconds between live checks of a healthy object.", group=MODULES, above=0
     )

@@ -37,6 +37,7 @@ class OptionValues(TypedDict, total=False):
     lease_duration: int
     workloads: Any
     event_ttl: float
+    hints: bool
     recheck_healthy: float
     recheck_unhealthy: float
     retry_seconds: float

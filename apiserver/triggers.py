@@ -31,7 +31,9 @@ class Triggers:
 
     def __init__(self, store: Store, triggers: Iterable[Trigger]) -> None:
         self._store = store
-        self._pending = {keys.prefix(each.plural): each for each in triggers}
+        self._pending: dict[str, list[Trigger]] = {}
+        for each in triggers:
+            self._pending.setdefault(keys.prefix(each.plural), []).append(each)
         self._subscription: Following | None = None
 
     def start(self) -> None:
@@ -61,13 +63,16 @@ class Triggers:
                 self._check(prefix, (change.entry,))
 
     def _check(self, prefix: str, entries: Iterable[Entry]) -> None:
-        trigger = self._pending.get(prefix)
-        if trigger is None or not any(map(trigger.matches, entries)):
-            return
-        del self._pending[prefix]
+        waiting = self._pending[prefix]
+        met = [each for each in waiting if any(map(each.matches, entries))]
+        for each in met:
+            waiting.remove(each)
+        if not waiting:
+            del self._pending[prefix]
         if not self._pending:
             self.close()
-        trigger.act()
+        for each in met:
+            each.act()
 
 
 def exists(_: Entry) -> bool:

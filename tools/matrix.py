@@ -197,7 +197,7 @@ class Place:
         """Run the tests. Returns the code of pytest and its output."""
         tests = ["tests", "-m", IN_PROCESS] if self.row.is_whole else [*SUITE]
         command = [str(self.python), *self.row.options, "-m", "pytest", "-q", "-n", jobs]
-        command += ["-W", "default::pytest.PytestConfigWarning"]  # of PYTHONOPTIMIZE
+        command += ["-W", "default::pytest.PytestWarning"]  # of PYTHONOPTIMIZE
         command += ["-p", "no:cacheprovider", "--basetemp", str(self.folder / "temporary"), *tests]
         tree, user = ROOT, None
         if self.row.circumstance in ("user", "path"):
@@ -229,6 +229,8 @@ class Place:
             variables["HOME"] = "/proc"  # where not even root can write
         if self.row.circumstance == "user":
             variables["HOME"] = str(self.folder)
+            # a copied interpreter would load the library of another one
+            variables["LD_LIBRARY_PATH"] = str(self.folder / "python/lib")
         variables["PATH"] = f"{self.environment / 'bin'}:{variables['PATH']}"
         return {**variables, **self.row.variables}
 

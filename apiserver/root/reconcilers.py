@@ -4,6 +4,7 @@ Modules have their own controllers, and can replace some of these.
 """
 
 from collections.abc import Collection
+from functools import partial
 
 from inkube.apiserver import catalog as catalogs
 from inkube.apiserver import triggers
@@ -52,6 +53,8 @@ def at_first_object(
                 lambda: builtin.expiry.add(manager, options.event_ttl),
             ),
         ]
+    if options.controllers and options.hints:
+        triggers_ += _of_hints(core)
     if options.controllers:
         triggers_ += [
             Trigger("leases", triggers.is_identity, lambda: builtin.identity.add(manager)),
@@ -91,3 +94,12 @@ def at_first_object(
             if name not in replaced_controllers
         ]
     return triggers_
+
+
+def _of_hints(core: Core) -> list[Trigger]:
+    hints, manager, since = builtin.hints, core.manager, core.base.store.revision
+    wanted = hints.ALWAYS if core.options.workloads else (*hints.OF_WORKLOADS, *hints.ALWAYS)
+    return [
+        Trigger(each.resource.resource, triggers.exists, partial(hints.add, manager, each, since))
+        for each in wanted
+    ]

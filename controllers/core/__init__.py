@@ -1,5 +1,5 @@
 """The controllers that every server runs: CRDs, namespaces, garbage collection, quotas,
-aggregation, expiry, and protection of objects in use.
+aggregation, expiry, protection of objects in use, and hints.
 
 Input: a manager, and data about all kinds from the composition root (a `catalog`, the table of
 CRDs, the schemas of served kinds). Each module has a function `add`, which adds a controller to the

@@ -5,6 +5,7 @@ from inkube.controllers.core import crds as crds
 from inkube.controllers.core import expiry as expiry
 from inkube.controllers.core import flowcontrol as flowcontrol
 from inkube.controllers.core import garbage as garbage
+from inkube.controllers.core import hints as hints
 from inkube.controllers.core import identity as identity
 from inkube.controllers.core import namespaces as namespaces
 from inkube.controllers.core import policies as policies

@@ -8,6 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from inkube import __main__
 from inkube.apiserver import cli
 from inkube.schemas import lazy, outdated
 
@@ -80,3 +81,19 @@ def test_a_command_tells_it_without_a_traceback(monkeypatch):
     monkeypatch.setitem(cli.main.commands, "failing", click.Command("failing", callback=fail))
     result = CliRunner().invoke(cli.main, ["failing"])
     assert (result.exit_code, result.output) == (1, "Error: aiohttp is 3.8.6\n")
+
+
+@pytest.mark.parametrize("error", [ImportError, TypeError])
+def test_a_command_line_that_cannot_be_loaded_tells_it_without_a_traceback(
+    installed, monkeypatch, error
+):
+    class Old(ModuleType):
+        def __getattr__(self, name):
+            raise error(f"no {name}")
+
+    installed["click"] = "7.1.2"
+    monkeypatch.setitem(sys.modules, "inkube.apiserver", Old("inkube.apiserver"))
+    with pytest.raises(SystemExit) as ended:
+        __main__.main()
+    told = "Error: inkube requires newer libraries: click is 7.1.2, 8.1 or later is required"
+    assert ended.value.code == told

@@ -1,0 +1,112 @@
+"""Events about objects that wait for something that this server does not run.
+
+On a cluster, a scheduler, controllers, a provisioner and a cloud provider act on new objects.
+Without them, an object stays as it is, and nothing shows why. `kubectl describe` shows these
+Events. Off by default, so that a test receives no Events that a cluster would not have; `inkube
+serve` turns them on.
+"""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple
+
+from inkube.controllers.client import Object
+from inkube.controllers.events import Recorder
+from inkube.controllers.informer import Change, Key
+from inkube.controllers.manager import Controller, Manager, Watch
+from inkube.schemas.meta import GVR
+
+REASON = "NothingActs"
+MOST = 25
+"""Objects of one kind with an Event, at most; whoever creates more has read some."""
+_WORKLOADS = "Start it with --workloads to simulate one."
+
+
+class Hint(NamedTuple):
+    """What a kind waits for."""
+
+    resource: GVR
+    text: str
+    """Why its objects wait, and what to do."""
+    waits: Callable[[Object], bool] = bool
+    """Whether an object waits; all objects by default."""
+
+
+def _is_unscheduled(pod: Object) -> bool:
+    return not pod["spec"].get("nodeName")
+
+
+def _is_unbound(claim: Object) -> bool:
+    return not claim["spec"].get("volumeName")
+
+
+def _is_without_address(service: Object) -> bool:
+    status = service.get("status") or {}
+    is_balanced = service["spec"].get("type") == "LoadBalancer"
+    return is_balanced and not (status.get("loadBalancer") or {}).get("ingress")
+
+
+def _of_controller(group: str, version: str, plural: str, kind: str, does: str) -> Hint:
+    text = f"This server runs no controller of {kind} objects, so it {does}. {_WORKLOADS}"
+    return Hint(GVR(group, version, plural), text)
+
+
+_NO_PODS = "creates no pods"
+OF_WORKLOADS = (
+    Hint(
+        GVR("", "v1", "pods"),
+        f"This server runs no scheduler, so the pod stays Pending. {_WORKLOADS}",
+        _is_unscheduled,
+    ),
+    Hint(
+        GVR("", "v1", "persistentvolumeclaims"),
+        f"This server provisions no volumes, so the claim stays Pending. {_WORKLOADS}",
+        _is_unbound,
+    ),
+    _of_controller("", "v1", "replicationcontrollers", "ReplicationController", _NO_PODS),
+    _of_controller("apps", "v1", "deployments", "Deployment", _NO_PODS),
+    _of_controller("apps", "v1", "replicasets", "ReplicaSet", _NO_PODS),
+    _of_controller("apps", "v1", "statefulsets", "StatefulSet", _NO_PODS),
+    _of_controller("apps", "v1", "daemonsets", "DaemonSet", _NO_PODS),
+    _of_controller("batch", "v1", "jobs", "Job", _NO_PODS),
+    _of_controller("batch", "v1", "cronjobs", "CronJob", "creates no jobs"),
+    _of_controller(
+        "autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", "scales nothing"
+    ),
+)
+"""Hints of a server without simulated workloads."""
+ALWAYS = (
+    Hint(
+        GVR("", "v1", "services"),
+        "This server runs no load balancers, so the service stays without an external address. "
+        "Write one to its status to continue: kubectl patch --subresource=status.",
+        _is_without_address,
+    ),
+)
+"""Hints of every server."""
+
+
+def add(manager: Manager, hint: Hint, since: int) -> None:
+    """Add the controller of one hint to the manager. It writes an Event about each object that
+    waits and is new since a revision, up to MOST."""
+    recorder = Recorder(manager.client, manager.clock, manager.event_names)
+    informer = manager.informers.of(hint.resource)
+    written = 0
+
+    async def reconcile(key: Key) -> None:
+        nonlocal written
+        obj = informer.get(key)
+        if obj is not None and written < MOST and hint.waits(obj):
+            written += 1
+            await recorder.normal(obj, REASON, hint.text)
+
+    watch = Watch(hint.resource, partial(_created, since))
+    name = f"hints-{hint.resource.resource}"
+    manager.add(Controller(name, reconcile, (watch,), concurrency=1))
+
+
+def _created(since: int, change: Change) -> Iterable[Key]:
+    """Return the key of an object that is new since a revision."""
+    meta = change.object["metadata"]
+    is_new = change.old is None and int(meta["resourceVersion"]) > since
+    return (Key(meta.get("namespace", ""), meta["name"]),) if is_new else ()
