@@ -248,6 +248,7 @@ BEHIND: dict[str, tuple[list[Operation], list[Row], dict[str, int]]] = {
     "a write without an answer is left": (
         [CREATED, UNANSWERED, ENDED[-1]], [ROWS[1], row(104, B)], {A: 102},
     ),
+    "an epoch began, which removes no row": ([*ENDED, get(8, 9, 0)], [*ROWS, row(104, B)], {A: 0}),
 }  # fmt: skip
 LOST_BEHIND: dict[str, tuple[list[Operation], list[Row], dict[str, int]]] = {
     "an older state is left": (OUTLIVED[:3], [ROWS[1], row(104, B)], {A: 102}),

@@ -397,7 +397,8 @@ class _Order:
 
     def _row_of(self, operation: Operation) -> Row | None:
         if operation.kind == "delete":
-            steps = self._steps[operation.key]
+            # an epoch moves the horizon, and leaves the rows before it, deletions included
+            steps = [row for row in self._rows.values() if row.key == operation.key]
         else:
             row = self._rows.get(operation.revision)
             steps = [row] if row is not None and row.key == operation.key else []
