@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from inkube.storage import wholefiles
+from inkube.storage import alarms, wholefiles
 from inkube.storage.errors import Unavailable
 
-# Bytes of the two headers of a `-shm`, and of the header of a frame in a `-wal`
+# Bytes of the two headers of a `-shm`, of the header of a `-wal`, and of that of a frame in it
 # (sqlite.org/walformat.html).
-INDEX_HEADER, FRAME_HEADER = 96, 24
+INDEX_HEADER, WAL_HEADER, FRAME_HEADER = 96, 32, 24
 
 _creating = threading.Lock()
 
@@ -72,6 +72,9 @@ class Presence:
         self._index: int | None = None
         """A descriptor of the `-shm`, or None if there is none."""
         self._damage = ""
+        self._is_alarmed = False
+        self.revision = 0
+        """The newest revision that was read or written."""
 
     def note(self) -> None:
         """Remember the file to which the path refers now."""
@@ -99,11 +102,16 @@ class Presence:
             _INDEXES.close(identities[1])
 
     def condemn(self, reason: str) -> None:
-        """Refuse everything from now on, because SQLite has found the file damaged."""
-        self._damage = self._damage or (
+        """Refuse everything from now on, because the file is damaged. If it was served, its alarm
+        tells later servers."""
+        if self._damage:
+            return
+        self._damage = (
             f"{self._path} is damaged ({reason}); nothing is written. Stop every server of it, "
             f"then: inkube check {self._path}"
         )
+        if self._opened:
+            alarms.leave(self._path, reason, self.revision)
 
     def check(self) -> None:
         """Check the files. Raises Unavailable."""
@@ -112,6 +120,9 @@ class Presence:
         for path, opened in self._opened.items():
             found = _identity(path)
             if found is None or found[:2] != opened:
+                if path is not self._shm and not self._is_alarmed:
+                    alarms.leave(self._path, "", self.revision)
+                    self._is_alarmed = True
                 raise Unavailable(
                     f"{path} was deleted or replaced while it was served; nothing is written. "
                     "Put it back, or start again"
@@ -122,6 +133,9 @@ class Presence:
                 if found[2] < self._wal_size:
                     self._check_wal()
                 self._wal_size = found[2]
+        if self._is_alarmed:  # what was gone is back
+            alarms.clear(self._path)
+            self._is_alarmed = False
 
     def _check_content(self, state: tuple[int, int]) -> None:
         """Check that a checkpoint has changed the file, if it has been changed since the last check
@@ -152,7 +166,8 @@ class Presence:
         if os.pread(self._index, INDEX_HEADER, 0) != header or len(header) < INDEX_HEADER:
             return  # it is written at the moment
         size, frames = struct.unpack_from("=HI", header, 14)
-        if found is not None and found[2] < frames * (FRAME_HEADER + (size if size > 1 else 65536)):
+        frame = FRAME_HEADER + (size if size > 1 else 65536)
+        if frames and found is not None and found[2] < WAL_HEADER + frames * frame:
             self.condemn("another program has cut its -wal")
             raise Unavailable(self._damage)
 

@@ -15,7 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inkube.storage import files, pages, wal, wholefiles
+from inkube.storage import alarms, files, pages, wal, wholefiles
 from inkube.storage.errors import Unavailable
 from inkube.storage.log import EPOCH, FIRST_REVISION, Record, digest
 from inkube.storage.sql import statements
@@ -72,10 +72,24 @@ def problems(path: Path, is_sound: Sound) -> list[str]:
     A damaged `-wal` is all that is reported: to look further, SQLite would open it, and write a
     `-shm` that no longer counts the commits that are lost.
     """
+    alarm = alarms.read(path)
+    noticed = [f"the file: {alarm}"] if alarm is not None and alarm.damage else []
     if damage := wal.damage(path):
-        return [f"the file: {damage}"]
-    found = [f"the file: {text}" for text in structure(path)]
-    return found + [str(each) for each in (*breaks(path), *rows(path, is_sound))]
+        return [*noticed, f"the file: {damage}"]
+    try:
+        found = noticed + [f"the file: {text}" for text in structure(path)]
+        return found + [str(each) for each in (*breaks(path), *rows(path, is_sound))]
+    except sqlite3.Error as error:
+        if not noticed:
+            raise
+        return [*noticed, f"the file: {error}"]
+
+
+def notice(path: Path) -> str:
+    """Return what a server noticed about a file that is not damaged: that it was replaced, or "".
+    Raises OSError."""
+    alarm = alarms.read(path)
+    return "" if alarm is None or alarm.damage else str(alarm)
 
 
 def structure(path: Path) -> list[str]:
@@ -126,7 +140,7 @@ def repair(path: Path, is_sound: Sound) -> Repaired:
     undamaged state. History up to the last contradiction or missing row is compacted, so that no
     client reads a wrong history. The log begins an epoch, so that no revision is used twice and no
     client continues from one that is lost. The file as it was stays, with its `-wal`, under a name
-    that no earlier repair has used.
+    that no earlier repair has used. The alarm of the file is cleared.
 
     Raises Unavailable if a server uses the file, sqlite3.Error or OSError; then nothing has
     changed.
@@ -144,9 +158,11 @@ def repair(path: Path, is_sound: Sound) -> Repaired:
             with closing(sqlite3.connect(made, isolation_level=None)) as connection:
                 _create(connection)
                 dropped = _fill(connection, pages.Pages(path, file, contents), is_sound)
-                until = _settle(connection, dropped)
+                alarm = alarms.read(path)
+                until = _settle(connection, dropped, 0 if alarm is None else alarm.revision)
                 ((kept,),) = connection.execute("SELECT count(*) FROM log")
             copy = _replace(path, made)
+            alarms.clear(path)
         finally:
             made.unlink(missing_ok=True)
     return Repaired(dropped, until, kept, copy)
@@ -195,9 +211,9 @@ def _fill(connection: sqlite3.Connection, source: pages.Pages, is_sound: Sound) 
     ]
 
 
-def _settle(connection: sqlite3.Connection, dropped: list[Finding]) -> int:
-    """Compact what contradicts itself, and return the revision up to which that is done (0: no
-    history was removed)."""
+def _settle(connection: sqlite3.Connection, dropped: list[Finding], told: int) -> int:
+    """Compact what contradicts itself, begin an epoch, also above the revision `told` of an alarm,
+    and return the revision up to which the log was compacted (0: no history was removed)."""
     compacted = _first(connection, _MARK, "compacted") or FIRST_REVISION
     _set_mark(connection, "compacted", compacted)
     ends = [each.until for each in _breaks(connection)] + [each.revision for each in dropped]
@@ -209,7 +225,7 @@ def _settle(connection: sqlite3.Connection, dropped: list[Finding]) -> int:
         _set_mark(connection, "boundary_digest", 0)
         _set_mark(connection, "kept", _first(connection, _KEPT, until) or 0)
     known = max(_first(connection, query) or 0 for query in (_LAST, _LAST_MARK))
-    epoch = max(known, until) + EPOCH
+    epoch = max(known, until, told) + EPOCH
     for name in ("epoch", f"epoch-{epoch}"):
         _set_mark(connection, name, epoch)
     connection.execute("COMMIT")

@@ -1,9 +1,10 @@
 """The `-wal` of a data file, read without SQLite: whether commits in it are damaged.
 
 SQLite ends a `-wal` silently at the first frame whose checksum is wrong, because a process can end
-in the middle of a frame. Commits after such a frame are lost with it. This module tells damage from
-an unfinished write: a later frame of the same `-wal` completes a commit, or the `-shm` of the
-processes that ended counts more commits (sqlite.org/fileformat2.html, sqlite.org/walformat.html).
+in the middle of a frame. Commits after such a frame are lost with it, as are all of a `-wal` that
+is gone. This module tells damage from an unfinished write: a later frame of the same `-wal`
+completes a commit, or the `-shm` of the processes that ended counts more commits
+(sqlite.org/fileformat2.html, sqlite.org/walformat.html).
 Used before a file is opened, by `check` and by `repair`.
 """
 
@@ -65,8 +66,8 @@ def read(path: Path) -> Contents:
         content = wal.read_bytes()
     except FileNotFoundError:
         content = b""
-    if len(content) <= HEADER:
-        return Contents([], 0, "")
+    if len(content) < HEADER:
+        return Contents([], 0, _lost(path))
     magic, _, size, _, *salts, first, second = struct.unpack(">8I", content[:HEADER])
     order = ">" if magic & 1 else "<"
     sums = _sums(content[:24], order, NONE)
@@ -74,7 +75,7 @@ def read(path: Path) -> Contents:
     if not is_sound and len(content) >= HEADER + FRAME_HEADER + 512:
         size = size if size in (512 << n for n in range(8)) else 4096
     elif not is_sound:
-        return Contents([], 0, "")
+        return Contents([], 0, _lost(path))
     frames = list(_frames(content, size, order, tuple(salts), sums if is_sound else None))
     used = max(
         (n for n, frame in enumerate(frames, 1) if frame.is_valid and frame.commits), default=0
@@ -88,7 +89,10 @@ def _damage(
     if not is_sound:
         return "the header of the -wal is damaged"
     index = _index(path)
-    known = index.frames if index is not None and index.salts == salts else 0
+    if index is None or index.salts != salts or (not used and index.frames <= index.copied):
+        known = 0
+    else:
+        known = index.frames
     for number, frame in enumerate(frames[used:], used + 1):
         if not frame.is_valid and frame.is_whole and frame.commits:
             known = max(known, number)
@@ -97,6 +101,14 @@ def _damage(
     return (
         f"frame {used + 1} of the -wal or one after it is damaged, and commits up to frame {known}"
     )
+
+
+def _lost(path: Path) -> str:
+    """Return what is wrong if a `-wal` without any frame had commits that are not in the file."""
+    index = _index(path)
+    if index is None or index.frames <= index.copied:
+        return ""
+    return f"the -wal is missing or empty, and commits up to frame {index.frames} were in it"
 
 
 def _frames(
@@ -135,9 +147,11 @@ def _sums(data: bytes, order: str, sums: Sums) -> Sums:
 
 
 class _Index(NamedTuple):
-    """The header of a `-shm`: the number of committed frames, and the salts of their `-wal`."""
+    """The header of a `-shm`: the number of committed frames, how many of them a checkpoint has
+    copied into the file, and the salts of their `-wal`."""
 
     frames: int
+    copied: int
     salts: tuple[int, ...]
     header: bytes
 
@@ -148,12 +162,15 @@ def _index(path: Path) -> _Index | None:
     try:
         with path.with_name(f"{path.name}-shm").open("rb") as file:
             header = file.read(INDEX_HEADER)
+            file.seek(files.INDEX_HEADER)
+            copied = file.read(4)
     except OSError:
         return None
-    if len(header) < INDEX_HEADER:
+    if len(header) < INDEX_HEADER or len(copied) < 4:
         return None
     sums = struct.unpack_from("=2I", header, 40)
     if not header[12] or _sums(header[:40], "=", NONE) != sums:
         return None
     (frames,) = struct.unpack_from("=I", header, 16)
-    return _Index(frames, struct.unpack_from(">2I", header, 32), header)
+    (known,) = struct.unpack("=I", copied)
+    return _Index(frames, known, struct.unpack_from(">2I", header, 32), header)

@@ -20,8 +20,11 @@ def check_command(file: Path) -> None:
     """Report damage in a data file. Exits with code 1 if there is any."""
     try:
         problems = rows.problems(file, JSONCodec().is_sound)
+        notice = rows.notice(file)
     except (sqlite3.Error, OSError) as error:
         raise click.ClickException(f"{file} cannot be read: {error}") from error
+    if notice:
+        click.echo(f"note: {notice}; clients of the next server list again")
     for text in problems[:MAX_PRINTED]:
         click.echo(f"damaged: {text}")
     if problems:

@@ -119,6 +119,16 @@ class Database(Protocol):
         """Return whether a connection can still be used after an error."""
         ...
 
+    def replaced(self) -> int | None:
+        """Return the newest known revision of an earlier storage that was noticed to be replaced by
+        this one, or None. Raises Unavailable."""
+        ...
+
+    def continued(self) -> None:
+        """The log has begun an epoch since `replaced`, which then returns None. Raises
+        Unavailable."""
+        ...
+
     def check(self) -> None:
         """Check that the storage is still the one that was opened, before anything is read from it
         to replace what is in memory. Raises Unavailable."""

@@ -5,6 +5,7 @@ delay commits.
 """
 
 import asyncio
+import logging
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -29,6 +30,8 @@ from inkube.storage.sql import statements
 from inkube.storage.sql.database import Connection, Database
 from inkube.storage.sql.lanes import Lane
 from inkube.storage.sql.statements import Row, Statement
+
+logger = logging.getLogger(__name__)
 
 # Revisions that are compacted in one transaction: at first, at least and at most. Steps grow and
 # shrink so that writers wait little longer than STEP_SECONDS.
@@ -81,6 +84,11 @@ class SqlLog:
                 await connection.begin_set_up()
                 async with self._ending(connection):
                     await self._set_up(connection)
+                    replaced = self._database.replaced()
+                    if replaced is not None:
+                        await self._begin_epoch(connection, replaced)
+            if replaced is not None:
+                self._database.continued()
         except BaseException:
             await self.close()
             raise
@@ -246,6 +254,13 @@ class SqlLog:
         if revision < compacted:
             raise Compacted(revision, compacted)
         return rows
+
+    async def _begin_epoch(self, connection: Connection, above: int) -> None:
+        logger.error(
+            "%s was deleted or replaced while it was served: commits can be lost; clients list "
+            "again", self._database.name,
+        )  # fmt: skip
+        await begin_epoch(connection, above)
 
     async def _set_up(self, connection: Connection) -> None:
         for name, value in (("schema", statements.SCHEMA), ("compacted", FIRST_REVISION)):

@@ -168,6 +168,13 @@ class PostgresqlDatabase:
         """
         return not isinstance(error, (*self.errors, asyncio.CancelledError))
 
+    def replaced(self) -> int | None:
+        """Return None: every connection finds out by itself when it is opened."""
+        return None
+
+    def continued(self) -> None:
+        """Do nothing."""
+
     def check(self) -> None:
         """Do nothing: every connection was checked when it was opened."""
 

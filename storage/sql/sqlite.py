@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import aiosqlite
 
-from inkube.storage import files, wal
+from inkube.storage import alarms, files, wal
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Head, Record, Rows, digest
 from inkube.storage.sql import statements
@@ -141,6 +141,7 @@ class SqliteDatabase:
             files.create(Path(self.name))
         except OSError as error:
             raise Unavailable(f"{self.name}: {error}") from error
+        self._check_alarm()
         self._check_wal()
         await self._check_unused()
         sqlite3.connect(self.name).close()
@@ -156,6 +157,21 @@ class SqliteDatabase:
             await connection.close()
             raise
         return connection
+
+    def _check_alarm(self) -> None:
+        """Check that no server has found the file damaged. Raises Unavailable."""
+        alarm = self._alarm()
+        if alarm is not None and alarm.damage:
+            raise Unavailable(
+                f"{self.name} is damaged: {alarm}. Stop every server of it, then keep what can be "
+                f"read: inkube repair {self.name}"
+            )
+
+    def _alarm(self) -> alarms.Alarm | None:
+        try:
+            return alarms.read(Path(self.name))
+        except OSError as error:
+            raise Unavailable(f"{alarms.path(Path(self.name))}: {error}") from error
 
     def _check_wal(self) -> None:
         """Check the `-wal` of processes that ended, before SQLite leaves out what follows damage.
@@ -208,6 +224,20 @@ class SqliteDatabase:
         """Return True: a failed statement changes nothing, and the file is still open."""
         return True
 
+    def replaced(self) -> int | None:
+        """Return the newest revision of a file that was here before, if a server has noticed that
+        it was deleted or replaced. Raises Unavailable."""
+        alarm = self._alarm()
+        return None if alarm is None else alarm.revision
+
+    def continued(self) -> None:
+        """Remove the alarm, because clients of the earlier file will list again. Raises
+        Unavailable."""
+        try:
+            alarms.clear(Path(self.name))
+        except OSError as error:
+            raise Unavailable(f"{alarms.path(Path(self.name))}: {error}") from error
+
     def check(self) -> None:
         """Check that the files are those that were opened. Raises Unavailable."""
         self._presence.check()
@@ -227,7 +257,9 @@ class SqliteDatabase:
             if _is_busy(_code(error)):
                 return None
             raise
-        return Head(*rows[0]) if rows else Head(0)
+        head = Head(*rows[0]) if rows else Head(0)
+        self._presence.revision = head.revision
+        return head
 
     async def newest(self) -> Head:
         """Return the newest committed row, once the file can be read.
@@ -433,6 +465,7 @@ class SqliteConnection:
         except sqlite3.IntegrityError:
             return None
         self._presence.check()  # before anybody is told
+        self._presence.revision = records[-1].revision
         return int(cells[_DIGEST])
 
     async def close(self) -> None:

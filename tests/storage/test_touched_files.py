@@ -1,6 +1,8 @@
 """Data files that another program touches while a server uses them: deleted, replaced, cut.
 
-The law: a write that is acknowledged after the touch is in the file of the next start.
+The laws: a write that is acknowledged after the touch is in the file of the next start. A server
+that notices damage leaves an alarm beside the file, so that no later one serves it before it is
+repaired; and where commits can be lost, no client of a later server continues from a lost one.
 """
 
 import os
@@ -15,7 +17,8 @@ from typing import Any
 import pytest
 from patience import SECONDS
 
-from inkube.storage import errors
+from inkube.storage import alarms, errors, repair
+from inkube.storage.log import EPOCH
 from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import Store
 
@@ -114,6 +117,101 @@ async def test_no_write_is_acknowledged_after_it(
                 await store.create(f"/r/after-{n}", {"v": n})
     finally:
         await store.close()
+
+
+async def touched(path: Path, codec: Any, touch: Callable[[Path], None]) -> int:
+    """Touch a file that a store uses, let the store notice it, and close the store. Return the
+    newest revision that clients know."""
+    store = await opened(path, codec)
+    await fill(store, 20)
+    backup(path)
+    await fill(store, 2_000)
+    touch(path)
+    with pytest.raises(errors.Unavailable, match="nothing is written"):
+        await store.create("/r/after", {})
+    await store.close()
+    return store.revision
+
+
+@pytest.mark.parametrize(
+    "touch", [copied_over, overwritten, emptied, with_shorter_wal, with_empty_wal]
+)
+async def test_nobody_serves_what_a_server_found_damaged_before_it_is_repaired(
+    path: Path, codec: Any, touch: Callable[[Path], None]
+):
+    known = await touched(path, codec, touch)
+    assert alarms.path(path).stat().st_mode & 0o777 == 0o600
+    for _ in range(2):
+        with pytest.raises(errors.Unavailable, match="inkube repair"):
+            await opened(path, codec)
+    assert any("noticed by a server" in text for text in repair.problems(path, codec.is_sound))
+    repair.repair(path, codec.is_sound)
+    assert repair.problems(path, codec.is_sound) == []
+    await assert_continued_with_an_epoch(path, codec, known)
+
+
+def removed(path: Path) -> None:
+    for each in (path, beside(path, "-wal"), beside(path, "-shm")):
+        each.unlink()
+
+
+def moved_over(path: Path) -> None:
+    removed_beside = (beside(path, "-wal"), beside(path, "-shm"))
+    renamed_over(path)
+    for each in removed_beside:
+        each.unlink()
+
+
+@pytest.mark.parametrize("touch", [removed, moved_over])
+async def test_a_server_on_another_file_than_before_continues_with_an_epoch(
+    path: Path, codec: Any, touch: Callable[[Path], None]
+):
+    known = await touched(path, codec, touch)
+    await assert_continued_with_an_epoch(path, codec, known)
+    again = await opened(path, codec)  # one epoch is enough
+    assert again.revision < known + 1.5 * EPOCH
+    await again.close()
+
+
+async def assert_continued_with_an_epoch(path: Path, codec: Any, known: int) -> None:
+    store = await opened(path, codec)
+    try:
+        assert not alarms.path(path).exists()
+        assert store.revision > known + EPOCH / 2
+        with pytest.raises(errors.Compacted):
+            store.subscribe("/r/", known)
+        await store.create("/r/new", {})
+    finally:
+        await store.close()
+    assert repair.problems(path, codec.is_sound) == []
+
+
+def moved(path: Path, target: Path) -> None:
+    path.rename(target)
+
+
+async def test_a_file_that_is_put_back_is_served_on(path: Path, codec: Any):
+    store = await opened(path, codec)
+    await fill(store, 20)
+    moved(path, beside(path, ".away"))
+    with pytest.raises(errors.Unavailable, match="Put it back"):
+        await store.create("/r/a", {})
+    assert alarms.path(path).exists()
+    moved(beside(path, ".away"), path)
+    await store.create("/r/a", {})
+    assert not alarms.path(path).exists()
+    known = store.revision
+    await store.close()
+    store = await opened(path, codec)
+    assert store.revision == known
+    await store.close()
+
+
+async def test_an_index_that_is_deleted_loses_nothing(path: Path, codec: Any):
+    known = await touched(path, codec, without_index)
+    store = await opened(path, codec)
+    assert store.revision == known
+    await store.close()
 
 
 @pytest.mark.parametrize("objects", [1, 100, 2_000])
