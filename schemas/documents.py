@@ -1,4 +1,4 @@
-"""Files with several documents: the first line of each document, and the line of each field.
+"""Files with several documents: the first line of each document, and the place of each field.
 
 `decoding` reads one document as the server does. This module serves offline validation, which
 works on files. It does not read from disk.
@@ -6,18 +6,32 @@ works on files. It does not read from disk.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import yaml
 
 from inkube.schemas.lazyproperty import cached_property
 
 _SEPARATOR = re.compile(rb"^---(?=\s|$)", re.MULTILINE)
-_NOTHING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n|[ \t]*#[^\n]*$|%[^\n]*(?:\n|$)|\s+)*")
+_NOTHING = re.compile(rb"(?:[ \t]*(?:#[^\n]*)?\n|[ \t]*#[^\n]*$|%[^\n]*(?:\n|$)|\.\.\.\s*|\s+)*")
+_SOURCE = re.compile(rb"^# Source: (\S[^\n]*)", re.MULTILINE)
+_IGNORE = re.compile(rb"#[ \t]*inkube:[ \t]*ignore(?:\[([^\]\n]*)\])?")
+_IGNORES_EVERY = "*"
 _INDEX = re.compile(r"\[(\d+)\](.*)", re.DOTALL)
 _KEY = re.compile(r"\.?\[([^\]]*)\](.*)", re.DOTALL)
+_MERGE = "<<"
+
+
+class Place(NamedTuple):
+    """Characters of a file: line and column count from 1."""
+
+    line: int
+    column: int = 1
+    length: int = 1
+    value: str = ""
+    """The text of a scalar."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +44,86 @@ class Document:
     body: bytes
     media: Literal["json", "yaml"]
 
-    def line_of(self, path: str) -> int:
-        """The line of a field (`spec.items[0].name`), or of its nearest existing parent."""
-        return self.line + (_find(self._root, path, 0) if self._root is not None else 0)
+    def place_of(self, path: str, *, on_key: bool = False) -> Place:
+        """The place of a field (`spec.items[0].name`): of its value if that is a scalar and not
+        `on_key`, otherwise of its name. A missing field has the place of its nearest parent."""
+        node = self._root
+        if node is None:
+            return self.first
+        found, is_whole = _walk(node, path)
+        if found is None:
+            return self._place(node)
+        name, value = found
+        wants_value = is_whole and not on_key and isinstance(value, yaml.ScalarNode)
+        if wants_value and value.value:
+            return self._place(value)._replace(value=value.value)
+        return self._place(name)
+
+    def _place(self, node: "yaml.Node") -> Place:
+        """The place of a node of this document, up to the end of its line."""
+        start, end = node.start_mark, node.end_mark
+        one_line = end.line == start.line
+        length = end.column - start.column if one_line else 1
+        return Place(self.line + start.line, start.column + 1, max(length, 1))
+
+    def place_in_line(self, line: int) -> Place:
+        """The place of the text of a line of the document, counted from 1."""
+        text = self.line_text(self.line + line - 1)
+        words = text.strip()
+        return Place(self.line + line - 1, text.find(words) + 1, max(len(words), 1))
+
+    def line_text(self, line: int) -> str:
+        """The text of a line of the file that belongs to the document."""
+        lines = self._lines
+        at = line - self.line
+        return lines[at].decode("utf-8", "replace").rstrip("\r") if 0 <= at < len(lines) else ""
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        return self.body.split(b"\n")
+
+    @cached_property
+    def first(self) -> Place:
+        """The place of the first line with content: not `---`, and not a comment."""
+        for number, line in enumerate(self._lines, 1):
+            text = line.strip()
+            if text and not text.startswith(b"#"):
+                return self.place_in_line(number)
+        return Place(self.line)
+
+    @cached_property
+    def source(self) -> str:
+        """The file that `helm template` names above its document, or ""."""
+        named = _SOURCE.search(self.body)
+        return named[1].decode("utf-8", "replace").strip() if named else ""
+
+    @cached_property
+    def has_comments_for_us(self) -> bool:
+        """Whether comments of the document say `inkube: ignore`."""
+        return _IGNORE.search(self.body) is not None
+
+    def ignores(self, code: str, line: int) -> bool:
+        """Whether a comment ignores the findings of a code: `# inkube: ignore[unknown-field]`.
+
+        A comment behind a value is about its line, a comment on its own line about the document.
+        Without brackets, it ignores all codes.
+        """
+        return any(
+            of_line in (0, line) and codes & {code, _IGNORES_EVERY}
+            for of_line, codes in self._ignores
+        )
+
+    @cached_property
+    def _ignores(self) -> list[tuple[int, frozenset[str]]]:
+        """Lines, 0 for the document, and the codes that are ignored there."""
+        found = []
+        for number, line in enumerate(self._lines, self.line):
+            for match in _IGNORE.finditer(line):
+                alone = not line[: match.start()].strip()
+                names = (match[1] or _IGNORES_EVERY.encode()).decode("utf-8", "replace")
+                codes = frozenset(name.strip() for name in names.split(","))
+                found.append((0 if alone else number, codes))
+        return found
 
     @cached_property
     def _root(self) -> "yaml.Node | None":
@@ -58,50 +149,96 @@ def _split_json(body: bytes) -> list[tuple[int, bytes]] | None:
     """Split consecutive JSON values; None if the text is not JSON (for example, flow YAML)."""
     try:
         text = body.decode()
-        decoder, position, parts = json.JSONDecoder(), 0, []
-        while (start := len(text) - len(text[position:].lstrip())) < len(text):
-            _, position = decoder.raw_decode(text, start)
-            parts.append((text.count("\n", 0, start) + 1, text[start:position].encode()))
+        decoder, position, line, parts = json.JSONDecoder(), 0, 1, []
+        while (start := _after_space(text, position)) < len(text):
+            line += text.count("\n", position, start)
+            _, end = decoder.raw_decode(text, start)
+            parts.append((line, text[start:end].encode()))
+            line, position = line + text.count("\n", start, end), end
     except (ValueError, RecursionError):
         return None
     return parts
 
 
+_SPACE = re.compile(r"\s*")
+
+
+def _after_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
 def _split_yaml(body: bytes) -> list[tuple[int, bytes]]:
     """Split at `---`; text after it on the same line belongs to the new document."""
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(body))]
-    parts = []
+    line, parts = 1, []
     for start, end in zip(starts, [*starts[1:], len(body)], strict=True):
         part = _SEPARATOR.sub(b"   ", body[start:end], count=1)
         if not _NOTHING.fullmatch(part):
-            parts.append((body.count(b"\n", 0, start) + 1, part))
+            parts.append((line, part))
+        line += body.count(b"\n", start, end)
     return parts
 
 
-def _find(node: "yaml.Node", path: str, line: int) -> int:
-    """The line of the last existing part of the path, counted from 0 in the document."""
-    step = next(_steps(node, path), None) if path else None
-    if step is None:
-        return line
-    below, rest, line = step
-    return _find(below, rest, line)
+Step = tuple["yaml.Node", "yaml.Node"]
+"""The node that names a part of a path, and the node of its value."""
 
 
-def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", str, int]]:
-    """The child for the first part of the path, the rest of the path, and the child's line."""
+def _walk(node: "yaml.Node", path: str) -> tuple[Step | None, bool]:
+    """The last existing part of a path, and whether it is the whole path."""
+    found: Step | None = None
+    while path:
+        step = next(_steps(node, path), None)
+        if step is None:
+            return found, False
+        name, node, path = step
+        found = name, node
+    return found, True
+
+
+def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", "yaml.Node", str]]:
+    """What the first part of the path leads to: the nodes of name and value, the rest of the
+    path."""
     if isinstance(node, yaml.SequenceNode):
-        match = _INDEX.fullmatch(path)
-        if match and int(match[1]) < len(node.value):
-            item = node.value[int(match[1])]
-            yield item, match[2], item.start_mark.line
+        index = index_of(path)
+        if index and index[0] < len(node.value):
+            item = node.value[index[0]]
+            yield item, item, index[1]
     elif isinstance(node, yaml.MappingNode):
-        keys = {key.value: (key, value) for key, value in node.value}
-        plain = path.removeprefix(".")
-        for name in sorted((k for k in keys if isinstance(k, str)), key=len, reverse=True):
-            if name and plain.startswith(name) and plain[len(name) :][:1] in ("", ".", "["):
-                key, value = keys[name]
-                yield value, plain[len(name) :], key.start_mark.line
-        match = _KEY.fullmatch(path)
-        if match and match[1] in keys:
-            key, value = keys[match[1]]
-            yield value, match[2], key.start_mark.line
+        keys = {key.value: (key, value) for key, value in _members(node)}
+        for name, rest in first_parts(path, keys):
+            key, value = keys[name]
+            yield key, value, rest
+
+
+def _members(node: "yaml.MappingNode") -> Iterator[tuple["yaml.Node", "yaml.Node"]]:
+    """The members of a mapping, after those that it merges."""
+    for key, value in node.value:
+        if key.value == _MERGE:
+            merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for each in merged:
+                if isinstance(each, yaml.MappingNode):
+                    yield from _members(each)
+    for key, value in node.value:
+        if isinstance(key.value, str):
+            yield key, value
+
+
+def first_parts(path: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The members that a path can begin with, the longest name first, and the rest of the path.
+
+    Names can contain dots, so a path can be read in several ways.
+    """
+    plain = path.removeprefix(".")
+    for name in sorted(names, key=len, reverse=True):
+        if name and plain.startswith(name) and plain[len(name) :][:1] in ("", ".", "["):
+            yield name, plain[len(name) :]
+    match = _KEY.fullmatch(path)
+    if match and match[1] in names:
+        yield match[1], match[2]
+
+
+def index_of(path: str) -> tuple[int, str] | None:
+    """The index that a path begins with, and the rest of the path."""
+    match = _INDEX.fullmatch(path)
+    return (int(match[1]), match[2]) if match else None

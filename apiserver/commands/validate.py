@@ -1,118 +1,226 @@
-"""`inkube validate`: reports the errors that a server would return for files, without a server.
+"""`inkube validate`: the command line of the room `validate`."""
 
-Reads files, folders and standard input. `schemas.offline` contains the checks.
-"""
-
-import json
+import os
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+import traceback
+from collections.abc import Iterable
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 
-from inkube.apiserver import declared, manifests
-from inkube.apiserver.configuration import Options
-from inkube.schemas import documents, offline, releases
-from inkube.schemas.documents import Document
-from inkube.schemas.offline import Finding
+from inkube.apiserver import validate
+from inkube.apiserver.commands import terminal
+from inkube.apiserver.validate import InputError, Plan, Result, reports
+from inkube.schemas import releases
+
+FINDINGS, USAGE, INTERNAL = 1, 2, 3
+"""Exit codes."""
 
 
-@click.command("validate")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
-@click.option("-d", "--definitions", multiple=True, metavar="DIR", help="Files or folders of CRDs.")
-@click.option("--old", multiple=True, metavar="FILE", help="The objects as they are stored now.")
-@click.option("--strict", is_flag=True, help="Unknown and repeated fields are errors.")
-@click.option(
-    "--kubernetes-version", default="", metavar="1.NN", help="Check as that version; the newest."
+class _InputProblem(click.ClickException):
+    exit_code = USAGE
+
+
+@click.command(
+    "validate",
+    epilog="Exit codes: 0 there are no errors; 1 there are; 2 the command line or a file cannot "
+    "be used; 3 inkube has a defect.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-def validate_command(
-    files: tuple[str, ...],
-    definitions: tuple[str, ...],
-    old: tuple[str, ...],
-    output: str,
-    kubernetes_version: str,
-    *,
-    strict: bool,
-) -> None:
-    """Check objects and CRDs in files and folders; `-` is standard input.
+@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.option(
+    "-d",
+    "--definitions",
+    multiple=True,
+    metavar="PLACE",
+    help="Read definitions of kinds from this file or folder.",
+)
+@click.option(
+    "--old",
+    multiple=True,
+    metavar="FILE",
+    help="Check objects as updates of the objects in this file or folder.",
+)
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out files and folders that match this pattern.",
+)
+@click.option(
+    "--skip",
+    multiple=True,
+    metavar="KIND",
+    help="Leave out objects of this kind, such as Secret or apps/v1/Deployment.",
+)
+@click.option(
+    "--ignore-missing-definitions",
+    is_flag=True,
+    help="Leave out objects whose kind is not known.",
+)
+@click.option("--warn-unknown", is_flag=True, help="Only warn about unknown and repeated fields.")
+@click.option("--strict", is_flag=True, hidden=True, help="The default.")
+@click.option(
+    "--references",
+    is_flag=True,
+    help="Also report names and selectors that match no object of the set.",
+)
+@click.option(
+    "--kubernetes-version",
+    multiple=True,
+    metavar="1.NN",
+    help="Check as this version, or as each of several (1.31..1.36). The default is the newest.",
+)
+@click.option(
+    "--removed-in",
+    default="",
+    metavar="1.NN",
+    help="Report versions of kinds that Kubernetes removes up to this version.",
+)
+@click.option(
+    "--modules",
+    default="all",
+    metavar="NAMES",
+    help="Know the kinds of these modules, separated by commas; the default is all.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", *reports.FORMATS]),
+    default="text",
+    help="Write the findings in this format.",
+)
+@click.option("--summary", is_flag=True, help="Count the objects and findings at the end.")
+@click.option(
+    "--allow-empty", is_flag=True, help="Accept input without any object; it is an error otherwise."
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(0),
+    default=1,
+    metavar="N",
+    help="Check with this number of processes; 0 means one for each core.",
+)
+def validate_command(files: tuple[str, ...], **values: Any) -> None:
+    """Check manifests as a server would, without a server.
 
-    Every error is shown with its file, line and field; the exit code is 1 when there are any.
-    Like a server, it warns about unknown fields and drops them; `--strict` makes them errors.
+    FILE is a file or a folder, or - for standard input; the default is this folder. Every finding
+    has the words of kube-apiserver, and its file, line and field. Unknown fields are errors, as
+    they are for kubectl. Files that are no manifests, such as charts and kustomizations, are named
+    and left out.
+
+    Options can be kept in .inkube.yaml, or in the table [tool.inkube.validate] of pyproject.toml.
     """
-    kinds = offline.Kinds.builtin(_minor(kubernetes_version))
-    options = Options(modules="all")
-    kinds.declared_groups = frozenset(options.module_groups)
-    kinds.declare = lambda: declared.judged_kinds(options)
-    wanted = list(_read(files))
-    found = [
-        *kinds.remember(_read(old)),
-        *kinds.define(_read(definitions)),
-        *kinds.check(wanted),
-    ]
-    if strict:
-        found = [replace(one, warns=False) for one in found]
-    if output == "json":
-        _show_json(_distinct(found), len(wanted))
-    else:
-        _show_text(_distinct(found), len(wanted))
-    if any(not one.warns for one in found):
-        sys.exit(1)
-
-
-def _minor(text: str) -> int:
+    if values["strict"] and values["warn_unknown"]:
+        raise click.UsageError("--strict is the default, and --warn-unknown turns it off")
     try:
-        return releases.parse(text).minor
+        values = _with_settings(files, values)
+        plan = _plan(files, values)
+        result = validate.run(plan, _progress())
+        _check_empty(result, allowed=values["allow_empty"])
+    except InputError as error:
+        raise _InputProblem(str(error)) from error
+    except click.ClickException:
+        raise
+    except Exception:  # noqa: BLE001 # a pipeline has to tell a defect from findings
+        traceback.print_exc()
+        click.echo("inkube validate has a defect: please report it with the lines above", err=True)
+        sys.exit(INTERNAL)
+    _show(result, values)
+    if result.errors:
+        sys.exit(FINDINGS)
+
+
+def _with_settings(files: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
+    """Replace defaults by the settings of the project. Raises InputError."""
+    first = Path(files[0]) if files and files[0] != "-" else Path()
+    found = validate.settings.find(first if first.is_dir() else first.parent)
+    context, default = click.get_current_context(), click.core.ParameterSource.DEFAULT
+    kept = {
+        name: value
+        for name, value in found.values.items()
+        if context.get_parameter_source(name) is default
+    }
+    if "output" in kept and kept["output"] not in ("text", *reports.FORMATS):
+        raise InputError(f"{found.file}: {kept['output']} is no output format")
+    return {**values, **kept}
+
+
+def _plan(files: tuple[str, ...], values: dict[str, Any]) -> Plan:
+    try:
+        minors = tuple(sorted({minor for text in _texts(values) for minor in _minors(text)}))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--kubernetes-version") from error
-
-
-def _read(paths: Iterable[str]) -> Iterator[Document]:
-    for path in paths:
-        if path == "-":
-            yield from documents.split("<stdin>", sys.stdin.buffer.read())
-            continue
-        try:
-            files = manifests.files(Path(path))
-        except FileNotFoundError as error:
-            raise click.FileError(path, "no such file or folder") from error
-        for file in files:
-            yield from documents.split(str(file), file.read_bytes())
-
-
-def _distinct(findings: list[Finding]) -> list[Finding]:
-    """Return each finding one time, in the order of lines. A CRD can be in the definitions and in
-    the files."""
-    files = dict.fromkeys(finding.file for finding in findings)
-    order = {file: at for at, file in enumerate(files)}
-    return sorted(dict.fromkeys(findings), key=lambda one: (order[one.file], one.line))
-
-
-def _show_text(findings: list[Finding], count: int) -> None:
-    for finding in findings:
-        click.echo(finding.text())
-    warnings = sum(finding.warns for finding in findings)
-    told = [_count_text(count, "document"), _count_text(len(findings) - warnings, "error")]
-    if warnings:
-        told.append(_count_text(warnings, "warning"))
-    click.echo(", ".join(told), err=True)
-
-
-def _count_text(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _show_json(findings: list[Finding], count: int) -> None:
-    errors, warnings = (
-        [_item(finding) for finding in findings if finding.warns is warns]
-        for warns in (False, True)
+    names = {field.name for field in fields(Plan)}
+    given = {
+        name: tuple(value) if isinstance(value, list | tuple) else value
+        for name, value in values.items()
+        if name in names
+    }
+    return Plan(
+        **{
+            **given,
+            "paths": files or (".",),
+            "minors": minors,
+            "ignore_missing": values["ignore_missing_definitions"],
+            "removed_in": _removed_in(values["removed_in"]),
+            "jobs": values["jobs"] or os.cpu_count() or 1,
+        }
     )
-    shown = {"documents": count, "errors": errors, "warnings": warnings}
-    click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
 
 
-def _item(finding: Finding) -> dict[str, object]:
-    item = asdict(finding)
-    del item["warns"]
-    return item
+def _texts(values: dict[str, Any]) -> Iterable[str]:
+    given = values["kubernetes_version"] or ("",)
+    return (part for text in given for part in text.split(","))
+
+
+def _minors(text: str) -> Iterable[int]:
+    """The minors of `1.33` or `1.31..1.36`. Raises ValueError."""
+    first, dots, last = text.partition("..")
+    start = releases.parse(first).minor
+    return range(start, (releases.parse(last).minor if dots else start) + 1)
+
+
+def _removed_in(text: str) -> int:
+    if not text:
+        return 0
+    major, dot, minor = text.removeprefix("v").partition(".")
+    if major != "1" or not dot or not minor.isdecimal():
+        raise click.BadParameter(f"{text!r} is no version such as 1.37", param_hint="--removed-in")
+    return int(minor)
+
+
+def _check_empty(result: Result, *, allowed: bool) -> None:
+    """Raises InputError if nothing was checked."""
+    if allowed or result.objects or result.findings:
+        return
+    what = reports.counts(result)
+    raise InputError(
+        f"no object was found ({what}): a gate that checks nothing passes everything; "
+        "use --allow-empty if that is what you want"
+    )
+
+
+def _progress() -> validate.Progress:
+    """A line with the progress, on terminals only."""
+    if not sys.stderr.isatty():
+        return lambda done, total: None
+
+    def show(done: int, total: int) -> None:
+        if done % 20 == 0 and total > 100:
+            end = "\r\x1b[K" if done + 20 > total else ""
+            click.echo(f"\r{done} of {total} files{end}", nl=False, err=True)
+
+    return show
+
+
+def _show(result: Result, values: dict[str, Any]) -> None:
+    style = reports.Style(colours=terminal.has_colours(sys.stdout))
+    for line in reports.render(result, values["output"], style):
+        click.echo(line, color=True if style.colours else None)
+    if values["summary"]:
+        for line in reports.table(result):
+            click.echo(line, err=True)
+    click.echo(reports.counts(result), err=True)

@@ -43,11 +43,11 @@ class Decoded(NamedTuple):
 class _MistypedError(DecodeError):
     """A value that does not fit its Go type. Without `place` it is outside structs."""
 
-    def __init__(self, what: str, go_type: str, place: str = "") -> None:
+    def __init__(self, what: str, go_type: str, place: str, path: str) -> None:
         self.what = what
         self.go_type = go_type
         where = f"Go struct field {place}" if place else "Go value"
-        super().__init__(f"json: cannot unmarshal {what} into {where} of type {go_type}")
+        super().__init__(f"json: cannot unmarshal {what} into {where} of type {go_type}", path)
 
 
 def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
@@ -116,7 +116,7 @@ class _Walk:
         made: Object = {}
         if not isinstance(given, dict):
             if given is not None:
-                self.mistyped(given, go)
+                self.mistyped(given, go, path)
             given = {}
         stack, fields, outer = self._stack, go.fields, self._owner
         prefix = f"{path}." if path else ""
@@ -144,7 +144,7 @@ class _Walk:
 
     def items(self, go: GoType, given: Any, path: str) -> Any:
         if not isinstance(given, list):
-            return self.mistyped(given, go)
+            return self.mistyped(given, go, path)
         item = go.item
         assert item is not None, "lists have one"
         value = self.struct if item.kind == "struct" else self.value
@@ -153,12 +153,12 @@ class _Walk:
 
     def entries(self, go: GoType, given: Any, path: str) -> Any:
         if not isinstance(given, dict):
-            return self.mistyped(given, go)
+            return self.mistyped(given, go, path)
         item = go.item
         assert item is not None, "maps have one"
         if item.kind == "string":
             made = {
-                key: each if each.__class__ is str else self.value(item, each, path)
+                key: each if each.__class__ is str else self.value(item, each, f"{path}.{key}")
                 for key, each in given.items()
             }
         else:
@@ -171,27 +171,27 @@ class _Walk:
                 made = {key: [] if given[key] == [] else each for key, each in made.items()}
         return made if made or self._keep_empty else None
 
-    def text(self, go: GoType, given: Any, _path: str) -> Any:
-        return given if isinstance(given, str) else self.mistyped(given, go, "")
+    def text(self, go: GoType, given: Any, path: str) -> Any:
+        return given if isinstance(given, str) else self.mistyped(given, go, path, "")
 
-    def flag(self, go: GoType, given: Any, _path: str) -> Any:
-        return given if isinstance(given, bool) else self.mistyped(given, go, zero=False)
+    def flag(self, go: GoType, given: Any, path: str) -> Any:
+        return given if isinstance(given, bool) else self.mistyped(given, go, path, zero=False)
 
-    def number(self, go: GoType, given: Any, _path: str) -> Any:
+    def number(self, go: GoType, given: Any, path: str) -> Any:
         """Decode a number. Whole numbers are encoded without a fraction."""
         if given.__class__ is int and -_EXACT <= given <= _EXACT:
             return given
         if isinstance(given, bool) or not isinstance(given, int | float):
-            return self.mistyped(given, go, 0)
+            return self.mistyped(given, go, path, 0)
         return gojson.settle_numbers(float(given))
 
-    def integer(self, go: GoType, given: Any, _path: str) -> int:
+    def integer(self, go: GoType, given: Any, path: str) -> int:
         if isinstance(given, bool) or not isinstance(given, int | float):
-            return int(self.mistyped(given, go, 0))
+            return int(self.mistyped(given, go, path, 0))
         bound = 1 << _INT_BITS[go.kind]
         if isinstance(given, float) or not -bound <= given < bound:
             text = repr(given) if isinstance(given, float) else str(given)
-            return int(self.mistyped(given, go, 0, what=f"number {text}"))
+            return int(self.mistyped(given, go, path, 0, what=f"number {text}"))
         return given
 
     def raw(self, _go: GoType, given: Any, _path: str) -> Any:
@@ -202,15 +202,20 @@ class _Walk:
 
     # types with their own UnmarshalJSON, whose errors end the decoding
 
-    def base64(self, go: GoType, given: Any, _path: str) -> Any:
-        return base64.canonical(given) if isinstance(given, str) else self.mistyped(given, go)
+    def base64(self, go: GoType, given: Any, path: str) -> Any:
+        if not isinstance(given, str):
+            return self.mistyped(given, go, path)
+        try:
+            return base64.canonical(given)
+        except DecodeError as error:
+            raise DecodeError(error.text, path) from error
 
-    def amount(self, _go: GoType, given: Any, _path: str) -> str:
+    def amount(self, _go: GoType, given: Any, path: str) -> str:
         text = given if isinstance(given, str) else gotext.compact_json(given)
         try:
             return quantity.written(text.strip())
         except ValueError as error:
-            raise DecodeError(str(error)) from error
+            raise DecodeError(str(error), path) from error
 
     def int_or_string(self, go: GoType, given: Any, path: str) -> Any:
         if isinstance(given, str):
@@ -220,48 +225,54 @@ class _Walk:
             raise self.error
         return number
 
-    def time(self, go: GoType, given: Any, _path: str) -> str:
+    def time(self, go: GoType, given: Any, path: str) -> str:
         if not isinstance(given, str):
-            raise _MistypedError(gotext.json_kind(given), "string", self.place())
-        return rfc3339.rfc3339(given) if go.kind == "time" else microtime.canonical(given)
+            raise _MistypedError(gotext.json_kind(given), "string", self.place(), path)
+        try:
+            return rfc3339.rfc3339(given) if go.kind == "time" else microtime.canonical(given)
+        except DecodeError as error:
+            raise DecodeError(error.text, path) from error
 
-    def schema_or_bool(self, go: GoType, given: Any, _path: str) -> Any:
+    def schema_or_bool(self, go: GoType, given: Any, path: str) -> Any:
         if isinstance(given, bool):
             return given
         if not isinstance(given, dict):
-            raise DecodeError("boolean or JSON schema expected")
-        return self.apart(go.item, given)
+            raise DecodeError("boolean or JSON schema expected", path)
+        return self.apart(go.item, given, path)
 
-    def schema_or_list(self, go: GoType, given: Any, _path: str) -> Any:
+    def schema_or_list(self, go: GoType, given: Any, path: str) -> Any:
         """Decode one schema or a list of schemas. Other values, and an empty list, become None."""
         if isinstance(given, list):
-            return [self.apart(go.item, each) for each in given] or None
-        return self.apart(go.item, given) if isinstance(given, dict) else None
+            found = enumerate(given)
+            return [self.apart(go.item, each, f"{path}[{at}]") for at, each in found] or None
+        return self.apart(go.item, given, path) if isinstance(given, dict) else None
 
-    def schema_or_strings(self, go: GoType, given: Any, _path: str) -> Any:
+    def schema_or_strings(self, go: GoType, given: Any, path: str) -> Any:
         if isinstance(given, list):
-            return self.apart(_STRINGS, given)
-        return self.apart(go.item, given) if isinstance(given, dict) else None
+            return self.apart(_STRINGS, given, path)
+        return self.apart(go.item, given, path) if isinstance(given, dict) else None
 
-    def apart(self, go: GoType | None, given: Any) -> Any:
+    def apart(self, go: GoType | None, given: Any, path: str) -> Any:
         """Decode a value by its type's own UnmarshalJSON: unknown fields are not reported, and an
         error has the place of the whole value."""
         assert go is not None, "unions have one"
         if _is_canonical(go, given):
             return dict(given)
         try:
-            return decode(go, given, keep_empty=self._keep_empty).object
+            return decode(go, given, path, keep_empty=self._keep_empty).object
         except _MistypedError as error:
-            raise _MistypedError(error.what, error.go_type, self.place()) from error
+            raise _MistypedError(error.what, error.go_type, self.place(), error.path) from error
 
     def place(self) -> str:
         return f"{self._owner}.{'.'.join(self._stack)}" if self._stack else ""
 
-    def mistyped(self, given: Any, go: GoType, zero: Any = None, *, what: str = "") -> Any:
+    def mistyped(
+        self, given: Any, go: GoType, path: str, zero: Any = None, *, what: str = ""
+    ) -> Any:
         """Note the first type error with the text of encoding/json. Returns the zero value."""
         if self.error is None:
             what = what or gotext.json_kind(given)
-            self.error = _MistypedError(what, go.name, self.place())
+            self.error = _MistypedError(what, go.name, self.place(), path)
         return zero
 
 

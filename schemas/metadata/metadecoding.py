@@ -23,7 +23,7 @@ def decode(
     if type(value) is not dict:
         if lenient:
             return {}
-        raise cannot_unmarshal(value, "v1.ObjectMeta")
+        raise cannot_unmarshal(value, "v1.ObjectMeta", path=path)
     usual = _usual(value)
     if usual is not None:
         return usual

@@ -1,11 +1,10 @@
 """`inkube validate`: errors in files, with their line numbers."""
 
 import json
+import re
 
 import pytest
-from click.testing import CliRunner
-
-from inkube.apiserver.commands.validate import validate_command
+from validating import runner
 
 CRD = """\
 apiVersion: apiextensions.k8s.io/v1
@@ -39,20 +38,16 @@ spec:
 
 
 @pytest.fixture
-def run(tmp_path):
-    """Write files by name, run the command in their folder; return the exit code and output
-    lines."""
+def run(tmp_path, monkeypatch):
+    """Write files by name, run the command in their folder; return the exit code and the lines of
+    the short report without codes."""
+    monkeypatch.chdir(tmp_path)
+    run = runner(tmp_path)
 
-    def command(*arguments, stdin=None, **files):
-        for name, text in files.items():
-            (tmp_path / f"{name}.yaml").write_text(text)
-        paths = [
-            argument if argument.startswith("-") else str(tmp_path / argument)
-            for argument in arguments
-        ]
-        result = CliRunner().invoke(validate_command, paths, input=stdin)
-        assert result.exception is None or isinstance(result.exception, SystemExit)
-        return result.exit_code, result.stdout.replace(f"{tmp_path}/", "").splitlines()
+    def command(*arguments, stdin="", **files):
+        named = {f"{name}.yaml": text for name, text in files.items()}
+        done = run("-o", "short", *arguments, files=named, stdin=stdin)
+        return done.code, [re.sub(r" \[[\w-]+\]$", "", line) for line in done.lines]
 
     return command
 
@@ -66,20 +61,21 @@ def test_an_error_names_file_line_object_and_field(run):
     assert code == 1
     assert lines == [
         (
-            'boats.yaml:5: Boat a: spec.size: Invalid value: "string": '
+            'boats.yaml:5:9: Boat a: spec.size: Invalid value: "string": '
             'spec.size in body must be of type integer: "string"'
         )
     ]
 
 
 def test_every_document_and_every_error_counts(run):
-    two = f"{BOAT % 0}  colour: red\n---\n{BOAT % 3}---\n{BOAT % 'null'}"
+    second, third = (BOAT.replace("name: a", f"name: {name}") for name in "bc")
+    two = f"{BOAT % 0}  colour: red\n---\n{second % 3}---\n{third % 'null'}"
     code, lines = run(".", boats=two, crd=CRD)
     assert code == 1
     assert [line.split(": ")[0] for line in lines] == [
-        "boats.yaml:5",
-        "boats.yaml:6",
-        "boats.yaml:18",
+        "boats.yaml:5:9",
+        "boats.yaml:6:3",
+        "boats.yaml:18:9",
     ]
 
 
@@ -93,13 +89,19 @@ def test_json_output_has_all_there_is(run):
             "file": "crd.yaml",
             "document": 1,
             "line": 20,
+            "column": 28,
+            "length": 3,
             "subject": "CustomResourceDefinition boats.example.com",
-            "field": "spec.validation.openAPIV3Schema.properties[spec].properties[size].type",
+            "field": (
+                "spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].type"
+            ),
+            "code": "not-supported",
             "type": "FieldValueNotSupported",
             "message": (
                 'Unsupported value: "int": supported values: "array", "boolean", "integer", '
                 '"number", "object", "string"'
             ),
+            "value": "int",
         }
     ]
 
@@ -115,25 +117,52 @@ def test_standard_input_and_lists_are_read(run):
     listed["items"][0] |= {"kind": "Boat", "metadata": {"name": "a"}, "spec": {"size": 0}}
     code, lines = run("-", "-d", "crd.yaml", crd=CRD, stdin=json.dumps(listed))
     assert code == 1
-    assert [line.split(": ")[:3] for line in lines] == [["<stdin>:1", "Boat a", "spec.size"]]
+    assert [line.split(": ")[:3] for line in lines] == [
+        ["<stdin>:1:141", "Boat a", "items[0].spec.size"]
+    ]
 
 
 def test_what_no_definition_knows_is_an_error(run):
     code, lines = run("boat.yaml", boat=BOAT % 3)
     assert code == 1
-    assert lines == ['boat.yaml:1: Boat a: no matches for kind "Boat" in version "example.com/v1"']
+    assert lines == [
+        'boat.yaml:1:1: Boat a: no matches for kind "Boat" in version "example.com/v1"'
+    ]
 
 
-def test_unknown_fields_are_warned_of_unless_strictness_is_asked_for(run):
+def test_unknown_fields_are_errors_unless_a_warning_is_asked_for(run):
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate:\n  a: b\n"
     assert run("map.yaml", map=text) == (
-        0,
-        ['map.yaml:4: ConfigMap a: date: warning: unknown field "date"'],
-    )
-    assert run("map.yaml", "--strict", map=text) == (
         1,
-        ['map.yaml:4: ConfigMap a: date: unknown field "date"'],
+        ['map.yaml:4:1: ConfigMap a: date: unknown field "date"'],
     )
+    assert run("map.yaml", "--warn-unknown", map=text) == (
+        0,
+        ['map.yaml:4:1: ConfigMap a: date: warning: unknown field "date"'],
+    )
+
+
+def test_repeated_keys_are_errors_too(run):
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {}\ndata: {a: b}\n"
+    told = 'line 5: key "data" already set in map'
+    assert run("map.yaml", map=text) == (1, [f"map.yaml:5:1: ConfigMap a: {told}"])
+    assert run("map.yaml", "--warn-unknown", map=text)[0] == 0
+
+
+def test_a_warning_of_a_server_stays_a_warning(run):
+    volume = """\
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: a}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  persistentVolumeReclaimPolicy: Recycle
+  hostPath: {path: /tmp/a}
+"""
+    code, lines = run("a.yaml", "--strict", a=volume)
+    assert code == 0
+    assert [line.split(": ")[3] for line in lines] == ["warning"]
 
 
 SCALED = """
@@ -183,9 +212,9 @@ def test_broken_yaml_is_an_error_of_its_document_alone(run):
     assert "did not find expected node content" in lines[0]
 
 
-def test_a_missing_file_is_said_to_be_missing(run):
+def test_a_missing_file_is_an_error_of_input(run):
     code, lines = run("nowhere.yaml")
-    assert (code, lines) == (1, [])
+    assert (code, lines) == (2, [])
 
 
 DEPLOYMENT = """\
@@ -215,14 +244,13 @@ def test_a_manifest_of_a_kind_of_kubernetes_is_judged_as_by_a_server(run):
     place = "spec.template.spec.containers[0]"
     assert lines == [
         (
-            "d.yaml:9: Deployment web: spec.template.metadata.labels: Invalid value: "
+            "d.yaml:9:7: Deployment web: spec.template.metadata.labels: Invalid value: "
             '{"app":"other"}: `selector` does not match template `labels`'
         ),
-        f'd.yaml:14: Deployment web: {place}.bogus: warning: unknown field "{place}.bogus"',
-        f'd.yaml:17: Deployment web: {place}.ports[1].name: Duplicate value: "http"',
+        f'd.yaml:14:9: Deployment web: {place}.bogus: unknown field "{place}.bogus"',
+        f'd.yaml:17:18: Deployment web: {place}.ports[1].name: Duplicate value: "http"',
     ]
-    assert run("d.yaml", d=DEPLOYMENT % ("web", "other"))[0] == 0
-    assert run("--strict", "d.yaml", d=DEPLOYMENT % ("web", "other"))[0] == 1
+    assert run("d.yaml", "--warn-unknown", d=DEPLOYMENT % ("web", "other"))[0] == 0
 
 
 def test_a_change_of_what_is_stored_meets_the_rules_of_updates(run):
@@ -231,7 +259,7 @@ def test_a_change_of_what_is_stored_meets_the_rules_of_updates(run):
         "--old", "old.yaml", "new.yaml", old=old, new=old.replace("app: web", "app: x")
     )
     assert (code, len(lines)) == (1, 1)
-    assert lines[0].startswith("new.yaml:5: Deployment web: spec.selector: Invalid value: ")
+    assert lines[0].startswith("new.yaml:5:3: Deployment web: spec.selector: Invalid value: ")
     assert lines[0].endswith("field is immutable")
     new = old.replace("image: nginx", "image: httpd")
     assert run("--old", "old.yaml", "new.yaml", old=old, new=new) == (0, [])
@@ -250,7 +278,7 @@ spec:
     code, lines = run("p.yaml", p=pod)
     assert (code, len(lines)) == (0, 1)
     assert lines[0].startswith(
-        "p.yaml:6: Pod p: spec.nodeSelector[beta.kubernetes.io/os]: warning: "
+        "p.yaml:6:28: Pod p: spec.nodeSelector[beta.kubernetes.io/os]: warning: "
     )
 
 
@@ -312,14 +340,14 @@ spec:
 
 def test_findings_have_the_order_of_their_lines(run):
     _, lines = run("web.yaml", web=SELECTS_OTHERS)
-    assert [line.split(": ")[0] for line in lines] == ["web.yaml:7", "web.yaml:12"]
+    assert [line.split(": ")[0] for line in lines] == ["web.yaml:7:16", "web.yaml:12:9"]
     assert "unknown field" in lines[1]
 
 
 def test_definitions_are_found_in_the_folder_of_their_objects(run):
     code, lines = run(".", a_boat=BOAT % 0, z_definition=CRD)
     assert code == 1
-    assert [line.rpartition("/")[2].split(": ")[0] for line in lines] == ["a_boat.yaml:5"]
+    assert [line.split(": ")[0] for line in lines] == ["a_boat.yaml:5:9"]
 
 
 def test_fields_without_values_are_missing_fields(run):
@@ -330,11 +358,11 @@ def test_fields_without_values_are_missing_fields(run):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("kind: Pod\n", "a.yaml:1: Object 'apiVersion' is missing"),
-        ("apiVersion: v1\n", "a.yaml:1: Object 'Kind' is missing"),
+        ("kind: Pod\n", "a.yaml:1:1: Object 'apiVersion' is missing"),
+        ("apiVersion: v1\n", "a.yaml:1:1: Object 'Kind' is missing"),
         (
             "apiVersion: v1\nkind: Pood\n",
-            'a.yaml:1: Pood: no matches for kind "Pood" in version "v1"',
+            'a.yaml:1:1: Pood: no matches for kind "Pood" in version "v1"',
         ),
     ],
 )

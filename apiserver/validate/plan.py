@@ -1,0 +1,69 @@
+"""What to check, and how: the options of the command, as one value that processes share."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from inkube.schemas import releases
+from inkube.schemas.offline import Finding
+
+
+class InputError(Exception):
+    """Something that the user passed cannot be used. The text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The options of a run."""
+
+    paths: tuple[str, ...] = ()
+    """Files and folders; `-` is standard input."""
+    definitions: tuple[str, ...] = ()
+    """Sources of definitions, as `definitions` reads them."""
+    old: tuple[str, ...] = ()
+    """Files and folders with the objects as they are stored."""
+    exclude: tuple[str, ...] = ()
+    """Patterns of files in folders, relative to the folder: `**/testdata/**`."""
+    skip: tuple[str, ...] = ()
+    """Kinds that are not checked: `Secret`, `apps/v1/Deployment`."""
+    minors: tuple[int, ...] = (releases.NEWEST.minor,)
+    removed_in: int = 0
+    """Report versions that are removed up to this minor; 0: those of the minors only."""
+    warn_unknown: bool = False
+    ignore_missing: bool = False
+    references: bool = False
+    modules: str = "all"
+    """The modules whose kinds are known, as the option of `inkube serve`."""
+    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or document that is no manifest: why."""
+
+    file: str
+    why: str
+    """A noun in the singular: `kustomization`."""
+
+
+@dataclass(slots=True)
+class Result:
+    """The outcome of a run."""
+
+    findings: list[Finding] = field(default_factory=list)
+    documents: int = 0
+    objects: Counter[str] = field(default_factory=Counter)
+    """The number of objects by kind."""
+    files: list[str] = field(default_factory=list)
+    """The files with documents, in the order in which they were read."""
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def errors(self) -> Sequence[Finding]:
+        """The findings that fail the check."""
+        return [each for each in self.findings if each.is_error]
+
+    @property
+    def warnings(self) -> Sequence[Finding]:
+        """The findings that do not."""
+        return [each for each in self.findings if not each.is_error]

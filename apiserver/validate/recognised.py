@@ -1,0 +1,161 @@
+"""Files and documents that are no manifests, although they look like some.
+
+A repository contains kustomizations, patches, charts, values and configurations of tools. They
+are named in the summary, and not checked as objects.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path, PurePath
+from typing import Any
+
+import yaml
+
+from inkube.apiserver.validate.files import STDIN
+from inkube.schemas.documents import Document
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.offline import Read
+
+_KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+_CHART = "Chart.yaml"
+_OF_CHARTS = re.compile(r"(Chart|values[^/]*|requirements|ci/[^/]*)\.(yaml|yml|lock|json)|.*\.tpl")
+_TEMPLATE = re.compile(rb"\{\{")
+_LOOKS_LIKE = re.compile(rb"""^\s*["']?(apiVersion|kind)["']?\s*:""", re.MULTILINE)
+_LOCAL = "config.kubernetes.io/local-config"
+_TOOLS = {
+    "apiserver.config.k8s.io": "configuration of kube-apiserver",
+    "apiserver.k8s.io": "configuration of kube-apiserver",
+    "audit.k8s.io": "configuration of kube-apiserver",
+    "builtin": "kustomize plugin",
+    "chainsaw.kyverno.io": "test of Chainsaw",
+    "cli.kyverno.io": "test of Kyverno",
+    "client.authentication.k8s.io": "kubeconfig",
+    "controller-runtime.sigs.k8s.io": "configuration of a component",
+    "ctlptl.dev": "configuration of ctlptl",
+    "eksctl.io": "configuration of eksctl",
+    "k3d.io": "configuration of k3d",
+    "kind.x-k8s.io": "configuration of kind",
+    "kpt.dev": "configuration of kpt",
+    "krew.googlecontainertools.github.com": "plugin of Krew",
+    "kubeadm.k8s.io": "configuration of kubeadm",
+    "kubecontrollermanager.config.k8s.io": "configuration of a component",
+    "kubelet.config.k8s.io": "configuration of the kubelet",
+    "kubeproxy.config.k8s.io": "configuration of kube-proxy",
+    "kubescheduler.config.k8s.io": "configuration of kube-scheduler",
+    "kustomize.config.k8s.io": "kustomization",
+    "kuttl.dev": "test of kuttl",
+    "skaffold": "configuration of Skaffold",
+}
+"""API groups that no server has, and what their files are."""
+_KUBECONFIG = ("v1", "Config")
+
+
+def file_kind(path: str, body: bytes) -> str:
+    """What a file is if it is no manifest, from its place and its content; "" for a manifest."""
+    if path == STDIN:
+        return ""
+    file = PurePath(path)
+    if file.name in _KUSTOMIZATIONS:
+        return "kustomization"
+    chart = _chart_of(file)
+    if chart is not None:
+        within = file.relative_to(chart).as_posix()
+        if _OF_CHARTS.fullmatch(within):
+            return "file of a Helm chart"
+        if within.startswith("templates/") and _TEMPLATE.search(body):
+            return "Helm template"
+    return "patch" if _is_patch(file) else ""
+
+
+def document_kind(read: Read) -> str:
+    """What an object is if no server has its kind; "" for an object of a server."""
+    version = read.value.get("apiVersion") or ""
+    group, _ = split_api_version(version)
+    if (version, read.value["kind"]) == _KUBECONFIG:
+        return "kubeconfig"
+    notes = read.metadata.get("annotations")
+    if isinstance(notes, dict) and str(notes.get(_LOCAL)).lower() == "true":
+        return "local configuration"
+    return _TOOLS.get(group) or _TOOLS.get(version, "")
+
+
+def text_kind(document: Document, *, is_readable: bool) -> str:
+    """What a document without an object is; "" if it has to be one.
+
+    A document that cannot be read is a template if it has placeholders, and no manifest if nothing
+    in it looks like one.
+    """
+    if not is_readable and _TEMPLATE.search(document.body):
+        return "template"
+    return "" if _LOOKS_LIKE.search(document.body) else "file without objects"
+
+
+def _chart_of(file: PurePath) -> PurePath | None:
+    """The folder of the chart of a file, None outside of charts."""
+    for parent in file.parents:
+        if _has_chart(parent):
+            return parent
+    return None
+
+
+@cache
+def _has_chart(folder: PurePath) -> bool:
+    return (Path(folder) / _CHART).is_file()
+
+
+def _is_patch(file: PurePath) -> bool:
+    """Whether a kustomization in this folder or above uses the file for something else than an
+    object."""
+    whole = Path(file).resolve()
+    return any(whole in _inputs_of(parent) for parent in whole.parents)
+
+
+@cache
+def _inputs_of(folder: Path) -> frozenset[Path]:
+    """The files that the kustomization of a folder uses for something else than objects."""
+    for name in _KUSTOMIZATIONS:
+        file = folder / name
+        if file.is_file():
+            try:
+                value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
+            except (yaml.YAMLError, OSError, ValueError):
+                return frozenset()
+            return frozenset((folder / each).resolve() for each in _named(value))
+    return frozenset()
+
+
+_PATHS = {
+    "patches": ("path",),
+    "patchesJson6902": ("path",),
+    "replacements": ("path",),
+    "configMapGenerator": ("files", "envs", "env"),
+    "secretGenerator": ("files", "envs", "env"),
+    "helmCharts": ("valuesFile", "additionalValuesFiles"),
+    "patchesStrategicMerge": (),
+    "configurations": (),
+    "crds": (),
+    "transformers": (),
+    "generators": (),
+    "validators": (),
+    "openapi": ("path",),
+}
+"""Members of a kustomization: lists of files, or of objects with these members."""
+
+
+def _named(value: Any) -> Iterator[str]:
+    if not isinstance(value, Mapping):
+        return
+    for member, inner in _PATHS.items():
+        for each in _listed(value.get(member)):
+            if isinstance(each, str):
+                yield each.rpartition("=")[2]
+            elif isinstance(each, Mapping):
+                named = (_listed(each.get(name)) for name in inner)
+                yield from (str(file).rpartition("=")[2] for files in named for file in files)
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    return value if isinstance(value, list) else (value,)

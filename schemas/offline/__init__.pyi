@@ -1,0 +1,14 @@
+from inkube.schemas.offline.checks import Checks as Checks
+from inkube.schemas.offline.findings import CODES as CODES
+from inkube.schemas.offline.findings import Finding as Finding
+from inkube.schemas.offline.kinds import CRD as CRD
+from inkube.schemas.offline.kinds import Declared as Declared
+from inkube.schemas.offline.kinds import Kinds as Kinds
+from inkube.schemas.offline.reading import Part as Part
+from inkube.schemas.offline.reading import Read as Read
+from inkube.schemas.offline.reading import Unreadable as Unreadable
+from inkube.schemas.offline.reading import parts as parts
+from inkube.schemas.offline.references import Facts as Facts
+from inkube.schemas.offline.references import Problem as Problem
+from inkube.schemas.offline.references import missing as missing
+from inkube.schemas.offline.references import repeated as repeated

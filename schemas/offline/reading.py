@@ -1,0 +1,123 @@
+"""Documents to objects: decoded as a server decodes bodies, Lists unpacked."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from inkube.schemas import bodies
+from inkube.schemas.documents import Document
+from inkube.schemas.golang import DecodeError
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
+
+_ORIGINS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
+"""Annotations of kustomize with the file of an object."""
+
+Key = tuple[str, str, str, str]
+"""Group, kind, namespace and name of an object."""
+
+
+@dataclass(slots=True)
+class Read:
+    """An object of a document; `path` leads to it inside of a List: `items[0].`."""
+
+    document: Document
+    value: Object
+    path: str = ""
+
+    @property
+    def group_kind(self) -> tuple[str, str]:
+        """The API group and the kind."""
+        return split_api_version(self.value.get("apiVersion") or "")[0], self.value["kind"]
+
+    @property
+    def metadata(self) -> Object:
+        """The metadata, {} if the document has none that can be read."""
+        metadata = self.value.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
+
+    @property
+    def key(self) -> Key:
+        """The key of the object."""
+        metadata = self.metadata
+        return (*self.group_kind, metadata.get("namespace") or "", metadata.get("name") or "")
+
+    @property
+    def subject(self) -> str:
+        """The object as findings name it: `Deployment shop/web`."""
+        if not self.value:
+            return ""
+        _, kind, namespace, name = self.key
+        return f"{kind} {namespace}/{name}" if namespace and name else f"{kind} {name}".rstrip()
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether reports must not show the text of the object."""
+        return self.value.get("kind") == "Secret"
+
+    @property
+    def source(self) -> str:
+        """The file of which a generator made the object, "" if it does not say so."""
+        annotations = self.metadata.get("annotations")
+        notes = annotations if isinstance(annotations, dict) else {}
+        named = next((str(notes[name]) for name in _ORIGINS if notes.get(name)), "")
+        return self.document.source or named
+
+
+@dataclass(slots=True)
+class Unreadable:
+    """A document or a part of it that is no object. `line` is that of the document, from 1, 0 if
+    the error names none."""
+
+    read: Read
+    code: str
+    message: str
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Repeated:
+    """A repeated key, in the words of a server."""
+
+    read: Read
+    message: str
+
+
+Part = Read | Unreadable | Repeated
+
+
+def parts(document: Document) -> Iterator[Part]:
+    """The objects of a document, and what cannot be read in it. Empty documents have no parts."""
+    whole = Read(document, {})
+    try:
+        decoded = bodies.decode(document.body, document.media, want_duplicates=True)
+    except DecodeError as error:
+        yield Unreadable(whole, "syntax", error.text)
+        return
+    if decoded.value is None:
+        return
+    objects = list(_unpacked(document, decoded.value, ""))
+    first = next((each for each in objects if isinstance(each, Read)), whole)
+    for text in decoded.duplicates:
+        yield Repeated(first, text)
+    yield from objects
+
+
+def _unpacked(document: Document, value: Any, path: str) -> Iterator[Part]:
+    missing = _missing(value)
+    if missing:
+        yield Unreadable(Read(document, {}, path), "not-an-object", missing)
+    elif isinstance(value.get("items"), list) and value["kind"].endswith("List"):
+        for index, item in enumerate(value["items"]):
+            yield from _unpacked(document, item, f"{path}items[{index}].")
+    else:
+        yield Read(document, value, path)
+
+
+def _missing(value: Any) -> str:
+    """Return the server's error for a value that does not say what it is, or ""."""
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str) or not value["kind"]:
+        return "Object 'Kind' is missing"
+    if not isinstance(value.get("apiVersion"), str) or not value["apiVersion"]:
+        return "Object 'apiVersion' is missing"
+    return ""

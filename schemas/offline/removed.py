@@ -1,0 +1,45 @@
+"""The versions of built-in kinds that Kubernetes removed, from `removed.txt`."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from inkube.schemas import caches, releases
+from inkube.schemas.meta import GVK
+
+_NOTHING = "-"
+_HINT_NOTHING = "no other version replaces it"
+_NO_POD_SECURITY = "use Pod Security admission instead: labels of the namespace"
+
+
+class Removal(NamedTuple):
+    """The end of a version: the first minor without it, and its replacement, "" without one."""
+
+    minor: int
+    replacement: str
+
+    def hint(self, gvk: GVK) -> str:
+        """What happened, and what to do."""
+        is_past = self.minor <= releases.NEWEST.minor
+        verb = "was removed in" if is_past else "is off by default and ends with"
+        text = f"{gvk.api_version} {gvk.kind} {verb} Kubernetes 1.{self.minor}"
+        if gvk.kind == "PodSecurityPolicy":
+            return f"{text}; {_NO_POD_SECURITY}"
+        return f"{text}; " + (f"use {self.replacement}" if self.replacement else _HINT_NOTHING)
+
+
+@caches.of_values(1)
+def _table() -> dict[tuple[str, str], Removal]:
+    found: dict[tuple[str, str], Removal] = {}
+    for line in Path(__file__).with_name("removed.txt").read_text().splitlines():
+        if line and not line.startswith("#"):
+            api_version, minor, kinds, replacement = line.split()
+            removal = Removal(
+                int(minor.removeprefix("1.")), "" if replacement == _NOTHING else replacement
+            )
+            found |= {(api_version, kind): removal for kind in kinds.split(",")}
+    return found
+
+
+def removal_of(gvk: GVK) -> Removal | None:
+    """The removal of a version of a kind, None for one that is not in the table."""
+    return _table().get((gvk.api_version, gvk.kind))

@@ -1,0 +1,66 @@
+"""Why nothing matches an object: removed versions, misspellings, definitions that are missing."""
+
+import pytest
+
+from inkube.schemas import builtin, releases
+from inkube.schemas.meta import GVK
+from inkube.schemas.offline.removed import removal_of
+
+
+def _object(api_version, kind):
+    return f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: a}}\n"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "hint"),
+    [
+        ("policy/v1beta1", "PodDisruptionBudget", "was removed in Kubernetes 1.25; use policy/v1"),
+        ("policy/v1beta1", "PodSecurityPolicy", "use Pod Security admission instead"),
+        ("extensions/v1beta1", "Ingress", "removed in Kubernetes 1.22; use networking.k8s.io/v1"),
+        ("batch/v1beta1", "CronJob", "removed in Kubernetes 1.25; use batch/v1"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler", "1.26; use autoscaling/v2"),
+        ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "1.22; use apiextensions"),
+    ],
+)
+def test_a_removed_version_names_its_end_and_its_successor(run, api_version, kind, hint):
+    done = run("a.yaml", files={"a.yaml": _object(api_version, kind)})
+    assert done.code == 1
+    assert "a.yaml:1:1: error[removed-version]" in done.out
+    assert hint in done.out
+    assert done.err == "1 document, 1 error\n"
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind", "hint"),
+    [
+        ("example.com/v1", "Boat", "pass its definition with --definitions"),
+        ("apps/v1", "deployment", "did you mean apiVersion: apps/v1, kind: Deployment?"),
+        ("v1", "Deployment", "did you mean apiVersion: apps/v1, kind: Deployment?"),
+        ("app/v1", "Deployment", "did you mean apiVersion: apps/v1, kind: Deployment?"),
+        ("v1", "Pood", "did you mean kind: Pod?"),
+    ],
+)
+def test_another_mistake_has_the_hint_of_its_cause(run, api_version, kind, hint):
+    done = run("a.yaml", files={"a.yaml": _object(api_version, kind)})
+    assert "error[unknown-kind]" in done.out
+    assert f"= {hint}" in done.out or hint in done.out
+    assert done.code == 1
+
+
+def test_a_version_of_later_minors_names_them(run):
+    files = {"a.yaml": _object("networking.k8s.io/v1", "ServiceCIDR")}
+    done = run("a.yaml", "--kubernetes-version", "1.32", files=files)
+    assert "Kubernetes 1.32 does not serve it, 1.33 to 1.36 do" in done.out
+
+
+def test_a_finding_about_the_whole_object_points_at_its_version(run):
+    text = "# a comment\n---\n# another one\n" + _object("v1", "Pood")
+    assert run("a.yaml", "-oshort", files={"a.yaml": text}).places == ["a.yaml:4:1 unknown-kind"]
+
+
+def test_the_table_names_no_version_that_kubernetes_serves():
+    for release in releases.RECORDED:
+        for resource in builtin.resources.read(release.minor):
+            for version in resource.versions:
+                removal = removal_of(GVK(resource.group, version, resource.kind))
+                assert removal is None or removal.minor > release.minor, (resource, version)
