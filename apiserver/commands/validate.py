@@ -108,8 +108,8 @@ def validate_command(files: tuple[str, ...], **values: Any) -> None:
 
     FILE is a file or a folder, or - for standard input; the default is this folder. Every finding
     has the words of kube-apiserver, and its file, line and field. Unknown fields are errors, as
-    they are for kubectl. Files that are no manifests, such as charts and kustomizations, are named
-    and left out.
+    they are for kubectl. Files with other content, such as charts and kustomizations, are named and
+    left out.
 
     Options can be kept in .inkube.yaml, or in the table [tool.inkube.validate] of pyproject.toml.
     """
@@ -144,7 +144,7 @@ def _with_settings(files: tuple[str, ...], values: dict[str, Any]) -> dict[str, 
         if context.get_parameter_source(name) is default
     }
     if "output" in kept and kept["output"] not in ("text", *reports.FORMATS):
-        raise InputError(f"{found.file}: {kept['output']} is no output format")
+        raise InputError(f"{found.file}: {kept['output']} is not an output format")
     return {**values, **kept}
 
 
@@ -188,7 +188,7 @@ def _removed_in(text: str) -> int:
         return 0
     major, dot, minor = text.removeprefix("v").partition(".")
     if major != "1" or not dot or not minor.isdecimal():
-        raise click.BadParameter(f"{text!r} is no version such as 1.37", param_hint="--removed-in")
+        raise click.BadParameter(f"{text!r} is not a version such as 1.37", param_hint="--removed-in")
     return int(minor)
 
 

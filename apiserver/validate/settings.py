@@ -77,7 +77,7 @@ def _checked(file: Path, section: Mapping[str, Any]) -> Settings:
             hint = (
                 f"; did you mean {near[0]}?" if near else f"; use one of {', '.join(sorted(_KEYS))}"
             )
-            raise InputError(f"{file}: {key} is no setting of validate{hint}")
+            raise InputError(f"{file}: {key} is not a setting of validate{hint}")
         values[key.replace("-", "_")] = _value(file, key, value)
     return Settings(file, values)
 
