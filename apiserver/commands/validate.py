@@ -188,7 +188,9 @@ def _removed_in(text: str) -> int:
         return 0
     major, dot, minor = text.removeprefix("v").partition(".")
     if major != "1" or not dot or not minor.isdecimal():
-        raise click.BadParameter(f"{text!r} is not a version such as 1.37", param_hint="--removed-in")
+        raise click.BadParameter(
+            f"{text!r} is not a version such as 1.37", param_hint="--removed-in"
+        )
     return int(minor)
 
 
