@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 _PAGE = Path(__file__).parents[2] / "docs" / "documents.md"
-_NUMBER = r"(?<!`)\b([2-4]\d\d)\b(?!\d)"
+_NUMBER = r"(?<!`)\b([2-4]\d\d|500)\b(?!\d)"
 
 
 def rows(

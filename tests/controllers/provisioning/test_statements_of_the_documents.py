@@ -5,16 +5,13 @@ import re
 
 import pytest
 import statements
+from worldrequests import ALL, GONE, MERGE, URL, Requests, spec_of, token
 from worlds import MAIN, PROVISIONING, app, connection, host, repository
 
 from inkube.controllers.checks import Invalid, check, validator
 from inkube.controllers.kinds import KindModule
 from inkube.schemas.models import Model, Resource
 
-ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
-MERGE = {"Content-Type": "application/merge-patch+json"}
-GONE = {"branch": "gone"}
-URL = {"url": "https://github.com/grafana/grafana"}
 _END = (";", ": the ")
 
 
@@ -34,45 +31,6 @@ def branch_of_the_version(checkout, old):
     version = checkout.api_version.rpartition("/")[2]
     if not re.fullmatch(PATTERNS[version], checkout.spec.branch):
         yield Invalid(f"branch name must match pattern {PATTERNS[version]} in {version}")
-
-
-class Requests:
-    """The responses so far: their codes and texts."""
-
-    def __init__(self, server):
-        self.server = server
-        self.codes = []
-        self.text = ""
-
-    async def __call__(self, method, path, body=None, **headers):
-        options = {"json": body} if body is not None else {}
-        url = self.server.api.url + path
-        async with self.server._session.request(method, url, headers=headers, **options) as answer:
-            text, code = await answer.text(), answer.status
-            self.codes.append(code)
-            self.text += text.replace('\\"', '"') + str(answer.headers.getall("Warning", []))
-            return json.loads(text) if text.startswith("{") else {}
-
-    async def post(self, obj, query="", path=ALL):
-        return await self("POST", path + query, obj)
-
-    async def reported(self, obj, path=ALL):
-        """Create an object, and return the errors that its controller found."""
-        await self.post(obj, path=path)
-        await self.server.settled()
-        kind = path.rpartition("/")[2]
-        stored = await self.server.get(kind, obj["metadata"]["name"])
-        assert stored["status"]["observedGeneration"] == stored["metadata"]["generation"]
-        self.text += json.dumps(stored["status"]["fieldErrors"])
-        return stored
-
-
-def spec_of(**spec):
-    return {"metadata": {"name": "a"}, "spec": {**repository()["spec"], **spec}}
-
-
-def token(value):
-    return {"token": {"create": value}}
 
 
 async def f1(ask):

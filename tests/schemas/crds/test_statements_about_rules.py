@@ -44,7 +44,23 @@ def spec(rule: str = "", *, more: dict[str, Any] | None = None, **properties: An
     return ruled(rule, schema, **(more or {})) if rule else schema
 
 
+class Root(dict[str, Any]):
+    """The schema of the whole object, instead of the spec. Then whole objects are sent."""
+
+
+def root(rule: str, **more: Any) -> Root:
+    """A whole schema with a rule."""
+    numbers = {"type": "object", "properties": {"n": NUMBER}}
+    schema = {"type": "object", "properties": {"spec": numbers, "status": numbers}}
+    return Root(ruled(rule, schema, **more))
+
+
 SMALL = "self.n < 5"
+RESERVED = (
+    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function",
+    "if", "import", "let", "loop", "package", "namespace", "return",
+)  # fmt: skip
+PARTS = {"type": "object", "properties": {"priority": NUMBER}}
 CASES: dict[str, tuple[Any, list[Any]]] = {
     "J1": (spec(n=ruled("self < 5", NUMBER)), [{"n": 7}]),
     "J2": (spec("has(self.n) && self.n < 5", n=NUMBER), [{}]),
@@ -143,13 +159,78 @@ CASES: dict[str, tuple[Any, list[Any]]] = {
             "messageExpression": "'n must be less than max (%d)'.format([self.max])"}),
         [{"n": 7, "max": 5}],
     ),
+    "J41": (spec(SMALL, n=NUMBER), [{"n": 7}]),
+    "J42": (spec(SMALL, n=NUMBER, more={"reason": "FieldValueForbidden"}), [{"n": 7}]),
+    "J43": (spec(SMALL, n=NUMBER, more={
+        "message": "plain", "messageExpression": "'n is %d'.format([self.n])"}), [{"n": 7}]),
+    "J44": (spec("self.n >= oldSelf.n", n=NUMBER, more={
+        "messageExpression": "'%d was %d'.format([self.n, oldSelf.n])"}), [{"n": 5}, {"n": 4}]),
+    "J45": (spec(SMALL, n=NUMBER, more={"optionalOldSelf": True}), []),
+    "J46": (root("self.status.n <= self.spec.n"), [{"spec": {"n": 1}, "status": {"n": 2}}]),
+    "J47": (
+        spec("self.parts['Widget'].priority < 10",
+             parts={"type": "object", "maxProperties": 9, "additionalProperties": PARTS}),
+        [{"parts": {"Widget": {"priority": 10}}}],
+    ),
+    "J48": (spec("self.l.all(x, x >= 0 && x < 100)", l=LIST), [{"l": [5, 100]}]),
+    "J49": (
+        root("self.apiVersion == 'rules.example/v1' && self.kind == 'Ship' && "
+             "self.metadata.name == 'a' && !has(self.metadata.generateName)"),
+        [{}],
+    ),
+    "J50": (
+        spec("self.u[0] == 1", u={
+            "type": "array", "items": {"x-kubernetes-preserve-unknown-fields": True}}),
+        [],
+    ),
+    "J51": (
+        spec("self.u.a == 1", u={
+            "type": "object",
+            "additionalProperties": {"x-kubernetes-preserve-unknown-fields": True}}),
+        [],
+    ),
+    "J52": (spec("self.a__space__b == 1", **{"a b": NUMBER}), []),
+    "J53": (
+        spec(" && ".join(f"self.__{word}__ == 1" for word in RESERVED),
+             **dict.fromkeys(RESERVED, NUMBER)),
+        [dict.fromkeys(RESERVED, 1)],
+    ),
+    "J54": (spec(s=ruled("(self + ['x', 'a'])[0] == 'b'", SET)), [{"s": ["b", "a"]}]),
+    "J55": (
+        spec(k=ruled("(oldSelf + self)[0].n == 9 && size(oldSelf + self) == 2", KEYED)),
+        [{"k": [{"name": "a", "n": 1}, {"name": "b"}]}, {"k": [{"name": "a", "n": 9}]}],
+    ),
+    "J56": (
+        spec(n=ruled("!oldSelf.hasValue() || self > oldSelf.value()", NUMBER,
+                     optionalOldSelf=True)),
+        [{"n": 5}, {"n": 5}],
+    ),
+    "J57": (
+        spec(k={**KEYED, "items": ruled("self.n >= oldSelf.n", {**KEYED["items"]})}),
+        [{"k": [{"name": "a", "n": 5}]}, {"k": [{"name": "b", "n": 1}, {"name": "a", "n": 5}]},
+         {"k": [{"name": "b", "n": 1}, {"name": "a", "n": 4}]}],
+    ),
+    "J58": (spec(l={**LIST, "items": ruled("self < 5", NUMBER)}), [{"l": [1, 7]}]),
+    "J59": (spec("self.in1.n < 5", in1={"type": "object", "properties": {"n": NUMBER}},
+                 more={"fieldPath": ".in1.n"}), [{"in1": {"n": 7}}]),
+    "J60": (spec("has(self.n)", n=NUMBER, m=NUMBER,
+                 more={"reason": "FieldValueRequired", "fieldPath": ".n"}), [{"m": 1}]),
+    "J61": (spec("self.n < 5 && nothing", n=NUMBER), []),
+    "J62": (spec("self.n + 1", n=NUMBER), []),
+    "J63": (spec(" ", n=NUMBER), []),
+    "J64": (
+        spec(m=ruled("self == oldSelf", {"type": "object", "maxProperties": 9,
+                                         "additionalProperties": SET})),
+        [{"m": {"a": ["x", "y"]}}, {"m": {"a": ["y", "x"]}}],
+    ),
 }  # fmt: skip
 
 
 def definition(schema: Any) -> dict[str, Any]:
     """A CRD of ships with the schema of their spec."""
-    root = {"type": "object", "properties": {"spec": schema}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}
+    whole = isinstance(schema, Root)
+    top = schema if whole else {"type": "object", "properties": {"spec": schema}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -173,7 +254,8 @@ async def responses(server: APIServer, schema: Any, specs: list[Any]) -> tuple[l
                 return [answer.status], await answer.text()
         await server.settled()
         for number, sent in enumerate(specs):
-            body = json.dumps({**ship, "spec": sent})
+            sent = sent if isinstance(schema, Root) else {"spec": sent}
+            body = json.dumps({**ship, **sent})
             headers = {
                 "Content-Type": "application/merge-patch+json" if number else "application/json"
             }
