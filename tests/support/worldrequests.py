@@ -13,8 +13,9 @@ URL = {"url": "https://github.com/grafana/grafana"}
 class Requests:
     """The responses so far: their codes and texts."""
 
-    def __init__(self, server):
+    def __init__(self, server, folder=None):
         self.server = server
+        self.folder = folder
         self.codes = []
         self.text = ""
 

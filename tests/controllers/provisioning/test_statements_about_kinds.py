@@ -331,8 +331,7 @@ async def test_the_server_does_what_the_row_says(provisioned, tmp_path, name):
     codes, texts = ROWS[name]
     async with provisioned(local_path_prefixes=[tmp_path]) as server:
         await server.create(host())
-        ask = Requests(server)
-        ask.folder = tmp_path
+        ask = Requests(server, tmp_path)
         await STATEMENTS[name](ask)
     assert list(dict.fromkeys(ask.codes)) == codes, ask.text
     for text in texts:
