@@ -37,6 +37,7 @@ from inkube.apiserver.http import (
     RequestInfo,
     RequestRecord,
     bodies,
+    deciding,
     httprequest,
     logs,
     negotiation,
@@ -44,7 +45,7 @@ from inkube.apiserver.http import (
     requests,
     responses,
 )
-from inkube.apiserver.registry import Delegate, Registry, Resources, User
+from inkube.apiserver.registry import Delegate, Lifetime, Registry, Resources, User
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import StorageError
@@ -210,10 +211,14 @@ class App:
             with self._parts.guard.admit(request, is_long_running=streamed or watches):
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers send no preflight for them
-                if streamed or request.method in _READS:
+                if streamed or watches:
                     response = await self._serve(request, info, audit_context)
-                else:
+                elif request.method not in _READS:
                     response = await self._serve_write(request, info, audit_context)
+                elif "timeout" in info.query:
+                    response = await self._serve_limited(request, info, audit_context)
+                else:
+                    response = await self._serve(request, info, audit_context)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
             response = responses.error(error, form)
@@ -253,21 +258,29 @@ class App:
     async def _serve_write(
         self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
     ) -> web.StreamResponse:
-        """Serve a request with a body, within a time limit for receiving it. Raises StatusError
-        504."""
+        """Serve a request with a body. Raises StatusError 504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
         if preflight is not None:
             return preflight
         if self._parts.before_write is not None:
             await self._parts.before_write()
+        return await self._serve_limited(request, info, audit_context)
+
+    async def _serve_limited(
+        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
+    ) -> web.StreamResponse:
+        """Serve a request within its time limit, and while its client is connected. Raises
+        StatusError 504."""
         try:
             async with asyncio.timeout(WRITE_SECONDS) as limit:
-                return await self._serve(request, info, audit_context)
+                lifetime = request.lifetime = Lifetime(limit)
+                with deciding(request, lifetime.abandon):
+                    return await self._serve(request, info, audit_context)
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise status.request_timeout(WRITE_SECONDS) from error
+            raise status.request_timeout(_seconds(info)) from error
 
     async def _serve(
         self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
@@ -326,7 +339,9 @@ class App:
     ) -> web.StreamResponse:
         parts = self._parts
         if info.verb not in WATCHES and "timeout" in info.query:
-            read_timeout(info.query)  # an invalid timeout is refused for every verb
+            seconds = read_timeout(info.query)  # an invalid timeout is refused for every verb
+            if request.lifetime is not None:
+                request.lifetime.shorten(seconds)
         if parts.elsewhere is not None:
             leader = parts.elsewhere(info)
             if leader is not None:
@@ -343,7 +358,7 @@ class App:
             return await self._serve_unknown(request, info, user)
         if parts.defaults.is_missing(info.group, info.resource, info.name or info.selected_name):
             await parts.defaults.create(info.group, info.resource, info.name or info.selected_name)
-        asked = route.request(info, user)
+        asked = route.request(info, user, request.lifetime)
         if audit_context is not None:
             audit_context.asked = asked
         if info.assumes_namespace:
@@ -427,6 +442,11 @@ class App:
         return resources.wording(group).is_routed and any(
             version[0] in found.versions for found in resources.group(group)
         )
+
+
+def _seconds(info: RequestInfo) -> float:
+    """Return the time limit of a request that is not a stream."""
+    return min(WRITE_SECONDS, read_timeout(info.query))
 
 
 def _name_flow(response: "BodyResponse | web.Response", schema: str, level: str) -> None:

@@ -317,8 +317,8 @@ def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] =
 
 def request_timeout(seconds: float) -> StatusError:
     """504: the request took longer than the limit."""
-    minutes, rest = divmod(int(seconds), 60)
-    text = f"{minutes}m{rest}s" if minutes else f"{rest}s"
+    minutes, rest = divmod(seconds, 60)
+    text = f"{minutes:g}m{rest:g}s" if minutes else f"{rest:g}s"
     message = f"Timeout: request did not complete within {text}"
     return StatusError(504, Reason.TIMEOUT, message, details={})
 

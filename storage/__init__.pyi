@@ -21,6 +21,7 @@ from inkube.storage.log import MemoryLog as MemoryLog
 from inkube.storage.log import Range as Range
 from inkube.storage.log import Record as Record
 from inkube.storage.log import Snapshot as Snapshot
+from inkube.storage.pending import Consent as Consent
 from inkube.storage.pending import PendingBatch as PendingBatch
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions

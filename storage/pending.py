@@ -6,7 +6,7 @@ cache.
 """
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Self
 
 from inkube.storage.entry import Entries, Entry, TransientEntry, Value
@@ -17,6 +17,10 @@ Batch = Sequence[Write]
 """Writes that are committed together or not at all, at most one for each key."""
 
 
+Consent = Callable[[], bool]
+"""Is called directly before a commit begins, and returns whether it can begin."""
+
+
 class PendingBatch:
     """An awaitable that returns the entries of the batch.
 
@@ -24,21 +28,36 @@ class PendingBatch:
     batch is withdrawn.
     """
 
-    __slots__ = ("__weakref__", "batch", "fence", "future", "revision")
+    __slots__ = ("__weakref__", "batch", "consent", "fence", "future", "revision")
 
     def __init__(
-        self, batch: Batch, fence: Fence | None, future: "asyncio.Future[Entries]"
+        self,
+        batch: Batch,
+        fence: Fence | None,
+        future: "asyncio.Future[Entries]",
+        consent: Consent | None = None,
     ) -> None:
         self.batch = batch
         self.fence = fence
         """A condition of the commit in addition to the preconditions of the writes."""
         self.future = future
+        self.consent = consent
         self.revision = 0
         """The revision of the last write of the batch, during or after the commit; 0 if it is not
         stored."""
 
     def __await__(self) -> Generator[Any, None, Entries]:
         return self.future.__await__()
+
+    def begin(self) -> bool:
+        """Return whether the commit can begin. The batch is withdrawn if its caller was cancelled,
+        or does not consent any more."""
+        if self.future.done():
+            return False
+        if self.consent is None or self.consent():
+            return True
+        self.future.cancel()
+        return False
 
     @property
     def settled(self) -> bool:
@@ -49,6 +68,7 @@ class PendingBatch:
         """Release the batch, and with it the batches that it follows. Otherwise a client that
         writes without a pause would keep all of them in memory."""
         self.batch = ()
+        self.consent = None
 
     async def outcome(self) -> Entries | None:
         """Return the created entries, for a caller other than the one that submitted the batch;

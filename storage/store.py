@@ -42,7 +42,7 @@ from inkube.storage.failures import Failures
 from inkube.storage.following import Following
 from inkube.storage.freshness import Freshness
 from inkube.storage.log import Log, MemoryLog, Range, Record, Snapshot
-from inkube.storage.pending import PendingBatch, Uncommitted
+from inkube.storage.pending import Consent, PendingBatch, Uncommitted
 from inkube.storage.subscription import Deliver, Subscription
 from inkube.storage.writer import Progress, Writer, WriterOptions
 
@@ -236,9 +236,11 @@ class BaseStore(ABC):
         with the revision of the deletion. Raises NotFound, Conflict."""
 
     @abstractmethod
-    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
+    async def commit(
+        self, batch: Sequence[writes.Write], consent: Consent | None = None
+    ) -> Entries:
         """Commit writes to different keys, all of them or none. Returns their entries. Raises
-        PreconditionError, and ValueError for an invalid batch."""
+        PreconditionError, ValueError for an invalid batch, and CancelledError without consent."""
 
     def _entries(self, records: Sequence[Record]) -> Entries:
         return [writes.entry(record, self._coder) for record in records]
@@ -326,11 +328,13 @@ class Store(BaseStore):
         """Commit the deletion of an object. Raises NotFound, Conflict."""
         return (await self._writer.write(writes.Delete(key, expected, value)))[0]
 
-    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
-        """Commit all writes, or none. Raises PreconditionError, and ValueError for an invalid
-        batch."""
+    async def commit(
+        self, batch: Sequence[writes.Write], consent: Consent | None = None
+    ) -> Entries:
+        """Commit all writes, or none. Raises PreconditionError, ValueError for an invalid batch,
+        and CancelledError without consent."""
         _check_batch(batch)
-        return await self._writer.write(*batch)
+        return await self._writer.write(*batch, consent=consent)
 
     async def restore(self, batch: Sequence[writes.Write]) -> Entries:
         """Do the same as `commit` with any number of writes, which all readers see at once.
@@ -341,11 +345,11 @@ class Store(BaseStore):
         _check_batch(batch, len(batch))
         return await self._writer.write(*batch)
 
-    async def submit(self, *batch: writes.Write) -> PendingBatch:
+    async def submit(self, *batch: writes.Write, consent: Consent | None = None) -> PendingBatch:
         """Do the same as `commit`, without waiting: the caller awaits the result. Raises ReadOnly,
         Closed, and ValueError for an invalid batch."""
         _check_batch(batch)
-        return await self._writer.submit(*batch)
+        return await self._writer.submit(*batch, consent=consent)
 
     def uncommitted(self, before: Entry, value: Value, write: PendingBatch) -> Uncommitted:
         """Return the uncommitted state that `write` stores instead of `before`, with the revision
@@ -513,8 +517,10 @@ class DryRunStore(BaseStore):
         """Check a delete, and return its result."""
         return await self._rehearse(writes.Delete(key, expected, value))
 
-    async def commit(self, batch: Sequence[writes.Write]) -> Entries:
-        """Check the writes, and return their results."""
+    async def commit(
+        self, batch: Sequence[writes.Write], consent: Consent | None = None
+    ) -> Entries:
+        """Check the writes, and return their results, which need no consent."""
         if len(batch) == 1:
             return [await self._rehearse(batch[0])]
         _check_batch(batch)

@@ -21,7 +21,7 @@ from inkube.storage.entry import Change, Entries, Entry, EntryCodec
 from inkube.storage.errors import Closed, ReadOnly, Unsent
 from inkube.storage.loading import Loading
 from inkube.storage.log import Head, Horizon, Log, Missed, Record, digest
-from inkube.storage.pending import PendingBatch
+from inkube.storage.pending import Consent, PendingBatch
 
 # Rows of one query: for changes of other processes, and for the whole log at a start.
 FOLLOWED, LOADED = 1_000, 5_000
@@ -115,15 +115,15 @@ class Writer:
         if self._task is not None:
             await self._task
 
-    async def write(self, *batch: writes.Write) -> Entries:
+    async def write(self, *batch: writes.Write, consent: Consent | None = None) -> Entries:
         """Commit writes together, and return their entries. If one write is refused, all are.
 
-        Raises PreconditionError, ReadOnly, Closed, LogError, and the exceptions of the caller's
-        fence.
+        Raises PreconditionError, ReadOnly, Closed, LogError, the exceptions of the caller's fence,
+        and CancelledError without consent.
         """
-        return await (await self.submit(*batch))
+        return await (await self.submit(*batch, consent=consent))
 
-    async def submit(self, *batch: writes.Write) -> PendingBatch:
+    async def submit(self, *batch: writes.Write, consent: Consent | None = None) -> PendingBatch:
         """Submit a batch, which is written after all batches before it. The result completes with
         the commit.
 
@@ -133,7 +133,7 @@ class Writer:
         self._check_open()
         if self._read_only:
             raise ReadOnly(self._cache.revision)
-        pending = PendingBatch(batch, fences.current(), self._loop.create_future())
+        pending = PendingBatch(batch, fences.current(), self._loop.create_future(), consent)
         await self._places.acquire()  # released with the response
         if self._closed:
             self._places.release()
@@ -223,8 +223,7 @@ class Writer:
         self._expected = 1
 
     async def _set_results(self, group: Sequence[PendingBatch]) -> None:
-        # A client that was cancelled while it waited no longer wants the write.
-        active = [pending for pending in group if not pending.future.done()]
+        active = [pending for pending in group if pending.begin()]
         try:
             outcomes: Sequence[Entries | Exception] = await self._commit(active)
         except BaseException as error:

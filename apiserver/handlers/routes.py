@@ -15,7 +15,15 @@ from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import Form, RequestInfo, httprequest, negotiation, requests
-from inkube.apiserver.registry import PlainEngine, Request, Resource, Resources, User, intake
+from inkube.apiserver.registry import (
+    Lifetime,
+    PlainEngine,
+    Request,
+    Resource,
+    Resources,
+    User,
+    intake,
+)
 from inkube.schemas import status
 from inkube.schemas.golang import quote, truthy
 from inkube.schemas.served import Served
@@ -46,7 +54,7 @@ class Route:
     handler: Handler | None = None
     """The handler, known after the first request that reached it."""
 
-    def request(self, info: RequestInfo, user: User) -> Request:
+    def request(self, info: RequestInfo, user: User, lifetime: Lifetime | None = None) -> Request:
         """Return the request for the registry."""
         return intake.request(
             info.verb,
@@ -56,6 +64,7 @@ class Route:
             namespace=info.namespace,
             name=info.name,
             subresource=info.subresource,
+            lifetime=lifetime,
         )
 
 

@@ -38,5 +38,6 @@ from inkube.apiserver.http.options import read_timeout as read_timeout
 from inkube.apiserver.http.options import read_write_options as read_write_options
 from inkube.apiserver.http.plain import Connection as Connection
 from inkube.apiserver.http.plain import Server as Server
+from inkube.apiserver.http.plain import deciding as deciding
 from inkube.apiserver.http.records import RequestRecord as RequestRecord
 from inkube.apiserver.http.requests import RequestInfo as RequestInfo

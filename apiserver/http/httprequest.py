@@ -17,7 +17,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
 from inkube.apiserver.http.cors import Origins
-from inkube.apiserver.registry import User
+from inkube.apiserver.registry import Lifetime, User
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -45,6 +45,8 @@ class Request(BaseRequest):
     """The authenticated and the impersonated user; None if the user acts as itself."""
     flow: tuple[str, str] | None = None
     """The uids of its flow schema and priority level; None until they are found."""
+    lifetime: Lifetime | None = None
+    """What can end it before its commit; None for reads and streams."""
     faults: tuple[str, ...] = ()
     """The names of the faults injected into it."""
     user = ""

@@ -8,10 +8,11 @@ these errors, and the client would wait for a response that never comes.
 """
 
 import asyncio
+import contextlib
 import functools
 import logging
 import socket
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final, Literal, cast
 
 from aiohttp import __version__, web
@@ -84,16 +85,31 @@ def guarded(callback: Callback) -> Callback:
     return call
 
 
+@contextlib.contextmanager
+def deciding(request: web.BaseRequest, may_cancel: Callable[[], bool]) -> Iterator[None]:
+    """Let a function decide whether the request is cancelled if its client disconnects."""
+    connection = request.protocol
+    assert isinstance(connection, Connection), "as the server makes them"
+    connection.may_cancel = may_cancel
+    try:
+        yield
+    finally:
+        connection.may_cancel = None
+
+
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("_connection_task", "budget", "pinned_bytes")
+    __slots__ = ("_connection_task", "budget", "may_cancel", "pinned_bytes")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
         self.pinned_bytes = 0
         """Bytes that the current response keeps in addition to those of the transport."""
+        self.may_cancel: Callable[[], bool] | None = None
+        """Decides, when the client has disconnected, whether the current request is cancelled.
+        None: it is."""
         self._connection_task: asyncio.Task[Any] | None = None
         """The task of `start`, while it runs."""
 
@@ -180,6 +196,9 @@ class Connection(web.RequestHandler):
 
     @guarded
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Stop counting the client, which has disconnected."""
+        """Stop counting the client, which has disconnected, and cancel its request."""
         self.budget.remove(self)
         super().connection_lost(exc)
+        task = self._connection_task
+        if task is not None and (self.may_cancel is None or self.may_cancel()):
+            task.cancel()

@@ -23,6 +23,7 @@ from inkube.apiserver.registry.delegates import Delegate as Delegate
 from inkube.apiserver.registry.engine.plain import MAX_ATTEMPTS as MAX_ATTEMPTS
 from inkube.apiserver.registry.engine.plain import PlainEngine as PlainEngine
 from inkube.apiserver.registry.intake import Sent as Sent
+from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
 from inkube.apiserver.registry.patches import Patch as Patch
 from inkube.apiserver.registry.registry import Registry as Registry

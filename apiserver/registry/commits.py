@@ -59,7 +59,7 @@ async def update(write: Write) -> Outcome:
         return await to_the_end(_transact(write))
     stored = await _stored(write, obj)
     if deletion.is_finished(resource, obj, entry.value):
-        await write.store.commit([writes.Delete(entry.key, entry.revision, stored)])
+        await write.commit_to_store([writes.Delete(entry.key, entry.revision, stored)])
         # the reference returns the final state with the version of the deletion
         return Outcome(write.store.with_value(entry, stored), deleted=True)
     if _same_state(stored, entry.value):
@@ -78,9 +78,10 @@ async def delete(write: Write) -> Outcome:
     stored = None if state is None else await _stored(write, state)
     changed = stored is not None and not _same_state(stored, entry.value)
     if stored is not None and changed:
-        entry = await write.store.update(entry.key, stored, entry.revision)
+        last = writes.Update(entry.key, stored, entry.revision)
+        [entry] = await write.commit_to_store([last])
     if write.goes:
-        await write.store.delete(entry.key, entry.revision)
+        await write.commit_to_store([writes.Delete(entry.key, entry.revision)])
     return Outcome(entry, deleted=write.goes, changed=changed)
 
 
@@ -156,7 +157,7 @@ async def _transact(write: Write) -> Outcome:
         own = await _own_write(write)
         charges = [each for make in write.beside for each in make()]
         batch = [*([] if own is None else [own]), *further, *charges]
-        made = await write.store.commit(batch) if batch else []
+        made = await write.commit_to_store(batch) if batch else []
         entry = write.stored if own is None else made[0]
     changed = bool(batch)
     if write.record is not None and write.object is not None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
+from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
 from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
@@ -36,12 +37,22 @@ def request(
     name: str = "",
     subresource: str = "",
     manager: str = "",
+    lifetime: Lifetime | None = None,
 ) -> Request:
     """Return a request for an address. A cluster-scoped kind has no namespace."""
     namespace = namespace if resource.namespaced else ""
     notes = Notes()
     return Request(
-        verb, resource, served, notes, namespace, name, subresource, user, manager=manager
+        verb,
+        resource,
+        served,
+        notes,
+        namespace,
+        name,
+        subresource,
+        user,
+        manager=manager,
+        lifetime=lifetime,
     )
 
 

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import orjson
 
+from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import User
-from inkube.storage import Entry
+from inkube.storage import Consent, Entry
 
 __all__ = ["ADMIN", "NO_OPTIONS", "Body", "DeleteOptions", "Notes", "Request", "User"]
 
@@ -141,11 +142,18 @@ class Request(NamedTuple):
     """The client's limit for the request in seconds; infinite without one."""
     in_collection: bool = False
     """Whether the request deletes a collection: admission then receives no name."""
+    lifetime: Lifetime | None = None
+    """What can end the request before its commit; None for requests of this process."""
 
     @property
     def key(self) -> str:
         """The key of the object in the store."""
         return self.resource.key(self.namespace, self.name)
+
+    @property
+    def consent(self) -> Consent | None:
+        """Decides, when a commit would begin, whether the client still wants it."""
+        return None if self.lifetime is None else self.lifetime.consents
 
     @property
     def warnings(self) -> dict[str, None]:

@@ -42,7 +42,7 @@ Beside = Callable[[], Sequence[writes.Write]]
 """Returns writes for the object's commit. Called again if another write changed one of their
 objects meanwhile. Raises StatusError."""
 Commit = Callable[[Sequence[writes.Write]], Awaitable[Entries]]
-"""Commits writes to a store and returns their entries, as `BaseStore.commit` does."""
+"""Commits writes to a store and returns their entries, as `Write.commit_to_store` does."""
 
 
 class Outcome(NamedTuple):
@@ -166,6 +166,10 @@ class Write:
     def dry_run(self) -> bool:
         """Whether the write is a dry run; for plugins with side effects outside the store."""
         return self.options.dry_run
+
+    def commit_to_store(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
+        """Commit writes to the store of this write. Raises the errors of `BaseStore.commit`."""
+        return self.store.commit(batch, self.request.consent)
 
     @property
     def new(self) -> Object:

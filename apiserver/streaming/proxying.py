@@ -9,7 +9,7 @@ apimachinery/pkg/util/proxy/upgradeaware.go.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
@@ -28,8 +28,6 @@ REQUEST_SECONDS = 60.0
 """--request-timeout: the time limit of requests other than watches and upgrades."""
 STALL_SECONDS = 60.0
 """Seconds without progress after which a client that does not read is disconnected."""
-CHECK_SECONDS = 2.0
-"""Seconds between checks whether the client is connected while nothing is sent to it."""
 PIECE = 64 * 1024
 CONNECT_SECONDS = 10.0
 """Seconds until a connection must be established."""
@@ -119,7 +117,7 @@ async def forward(
     )
     limit = asyncio.timeout(None if is_long_running else REQUEST_SECONDS)
     try:
-        async with limit, _while_connected(request):
+        async with limit:
             base = upstream.base()
             headers = _headers(request, info, changes, protocol)
             options: dict[str, Any] = {"headers": headers}
@@ -144,28 +142,6 @@ async def forward(
         if not limit.expired():
             return unreachable("error trying to reach service: i/o timeout")
         raise status.request_timeout(REQUEST_SECONDS) from error
-
-
-@contextlib.asynccontextmanager
-async def _while_connected(request: web.BaseRequest) -> AsyncIterator[None]:
-    """Cancel the task when its client has disconnected, because an idle watch would not detect
-    that."""
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    assert task is not None, "requests are served by tasks"
-    timer: asyncio.TimerHandle
-
-    def check() -> None:
-        nonlocal timer
-        if httprequest.is_connected(request):
-            timer = loop.call_later(CHECK_SECONDS, check)
-        else:
-            task.cancel()
-
-    timer = loop.call_later(CHECK_SECONDS, check)
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 def is_canonical(path: str) -> bool:

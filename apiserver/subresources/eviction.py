@@ -23,7 +23,7 @@ from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
-from inkube.storage import Entry
+from inkube.storage import Entry, writes
 from inkube.storage import errors as storage_errors
 
 KIND = GVK("policy", "v1", "Eviction")
@@ -129,7 +129,8 @@ class EvictionHandler:
         )
         try:
             store = registry.engine.store_of(request.options)
-            await store.update(entry.key, changed, entry.revision)
+            batch = [writes.Update(entry.key, changed, entry.revision)]
+            await store.commit(batch, request.consent)
         except (storage_errors.Conflict, storage_errors.NotFound):
             return False
         return True

@@ -16,6 +16,7 @@ from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import (
     Form,
     Request,
+    deciding,
     negotiation,
     read_list_options,
     responses,
@@ -147,7 +148,8 @@ class Streams:
         agent = http.headers.get(hdrs.USER_AGENT, "")
         stream = Stream(watcher, framer, connection, self._bursts, ending, agent)
         try:
-            return await self._run(stream, exchange)
+            with deciding(http, _not_cancelled):
+                return await self._run(stream, exchange)
         except ConnectionError:
             return connection.response
 
@@ -184,6 +186,11 @@ class Streams:
             close()
         for stream in tuple(self._open):
             stream.stop()
+
+
+def _not_cancelled() -> bool:
+    """A stream notices itself that its client has disconnected, and then ends as usual."""
+    return False
 
 
 def _open_watch(stream: Stream) -> OpenWatch:

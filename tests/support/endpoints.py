@@ -15,9 +15,9 @@ LEAF = base64.b64encode(_CERTIFICATE.chain).decode()
 
 
 @asynccontextmanager
-async def serving(handler, certificate=_CERTIFICATE):
+async def serving(handler, certificate=_CERTIFICATE, **settings):
     """The URL at which a handler of aiohttp requests is served."""
-    runner = web.ServerRunner(web.Server(handler))
+    runner = web.ServerRunner(web.Server(handler, **settings))
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls.context(certificate))
     await site.start()

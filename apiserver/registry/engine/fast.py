@@ -93,7 +93,7 @@ class FastEngine(PlainEngine):
     async def _commit(self, turn: Turn, write: Write, batch: Sequence[writes.Write]) -> Entries:
         """Commit a batch. If it changes only the object, the next write receives the new state
         before the commit ends."""
-        underway = await self.store.submit(*batch)
+        underway = await self.store.submit(*batch, consent=write.request.consent)
         [own, *others] = batch
         if write.entry is not None and not others and isinstance(own, writes.Update):
             turn.pass_to_next(UncommittedState(write.entry, own.value, underway))

@@ -31,7 +31,10 @@ class PlainEngine:
         return self._rehearsals if options.dry_run else self.store
 
     async def carry_out(self, request: Request, change: Change) -> Outcome:
-        """Carry out a change. Raises StatusError."""
+        """Carry out a change. Raises StatusError, and ConnectionError if the client has
+        disconnected."""
+        if request.lifetime is not None:
+            request.lifetime.begin_write()
         await self.store.recent()
         for _ in range(MAX_ATTEMPTS):
             write = self.begin(request, change)
@@ -53,7 +56,7 @@ class PlainEngine:
         write = Write(self, request, options=options, name=request.name, notes=notes or Notes())
         write.sealed = change.sealed
         write.store = self.store_of(options)
-        write.commit = write.store.commit
+        write.commit = write.commit_to_store
         return write
 
     async def attempt(self, write: Write, change: Change) -> Outcome:
