@@ -75,11 +75,13 @@ class Scheduler:
             change.new is None or change.new["metadata"]["uid"] != change.old["metadata"]["uid"]
         ):
             self._leave(change.old)
+            self._nodes.withdraw(change.old["metadata"]["uid"])
             self._pending.pop(key, None)
             if change.old["spec"].get("nodeName"):
                 yield from self._pending
         if change.new is None:
             return
+        self._note_nomination(pod)
         name = pod["spec"].get("nodeName")
         if name:
             self._assumed.pop(pod["metadata"]["uid"], None)
@@ -96,6 +98,13 @@ class Scheduler:
                 self._nodes.refresh(pod)
         elif is_pending(pod) and (change.old is None or _matters(change.old, pod)):
             yield key
+
+    def _note_nomination(self, pod: Object) -> None:
+        nominated = (pod.get("status") or {}).get("nominatedNodeName")
+        if nominated and is_pending(pod):
+            self._nodes.nominate(PodOnNode(pod), nominated)
+        else:
+            self._nodes.withdraw(pod["metadata"]["uid"])
 
     def _leave(self, pod: Object) -> None:
         uid = pod["metadata"]["uid"]
@@ -156,6 +165,7 @@ class Scheduler:
         chosen = next((each for each in candidates if each.name == nominated), None)
         place = chosen or filters.best_node(wish, candidates)
         node = place.name
+        self._nodes.withdraw(wish.as_placed.uid)
         self._nodes.add_pod(wish.as_placed, node)
         self._assumed[wish.as_placed.uid] = key
         self._pending.pop(key, None)
@@ -180,17 +190,20 @@ class Scheduler:
         return ((found or {}).get("metadata") or {}).get("labels") or {}
 
     async def _handle_failure(
-        self, key: Key, pod: Object, message: str, *, nominated: str = ""
+        self, key: Key, pod: Object, message: str, *, nominated: str | None = None
     ) -> Result:
-        """Write the reason why the pod waits. The next attempt is in five minutes at the latest.
+        """Write the reason why the pod waits, and its nominated node (None: the same, "": none).
+        The next attempt is in five minutes at the latest.
 
         An earlier attempt without a new result has no event: kube-scheduler makes none after a
         change that cannot let the pod be placed (QueueingHint).
         """
         told, now = self._pending.setdefault(key, -math.inf), self._clock.monotonic()
         status = {**(pod.get("status") or {})}
-        if nominated:
-            status["nominatedNodeName"] = nominated
+        if nominated is not None:
+            status.pop("nominatedNodeName", None)
+            status |= {"nominatedNodeName": nominated} if nominated else {}
+            self._nodes.nominate(PodOnNode(pod), nominated)
         present = pods.condition(pod, "PodScheduled")
         is_news = present is None or present.get("message") != message
         if is_news:
@@ -222,10 +235,24 @@ class Scheduler:
         victims, after = preemption.choose_victims(wish, self._nodes, fitting, self._budgets_of)
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
-            return await self._handle_failure(key, pod, message)
+            keeps = None if wish.spec.get("preemptionPolicy") == "Never" else ""
+            return await self._handle_failure(key, pod, message, nominated=keeps)
+        name = victims.node.name
+        self._nodes.nominate(wish.as_placed, name)  # before anything is awaited
         # As in kube-scheduler, the pod gets its nominated node after the deletion of the victims.
         await self._evict(pod, victims)
-        return await self._handle_failure(key, pod, message, nominated=victims.node.name)
+        await self._clear_nominations(name, wish.as_placed)
+        return await self._handle_failure(key, pod, message, nominated=name)
+
+    async def _clear_nominations(self, name: str, winner: PodOnNode) -> None:
+        """Withdraw the nominations of less important pods to a node: they choose again."""
+        for other in self._nodes.outranked(name, winner):
+            self._nodes.withdraw(other.uid)
+            found = self._pods.get(Key(other.namespace, other.pod["metadata"]["name"]))
+            if found is not None and found["metadata"]["uid"] == other.uid:
+                status = {**(found.get("status") or {})}
+                status.pop("nominatedNodeName", None)
+                await writes.write_status(self._client, found, status)
 
     def _is_promised(self, pod: Object) -> bool:
         """Return whether a pod with a lower priority is in deletion on the pod's nominated node."""

@@ -27,7 +27,7 @@ NAME = "kubelet"
 SYSTEM = Path(__file__).with_name("system.yaml")
 BARE = "pod-complete-bare"
 """The stage that completes pods without an owner."""
-LARGE = {"cpu": "32", "memory": "64Gi", "pods": "500"}
+LARGE = {"cpu": "32", "memory": "64Gi", "ephemeral-storage": "512Gi", "pods": "500"}
 _NEVER_RAN = "The container could not be located when the pod was terminated"
 _START = Key("", "start")
 
@@ -169,7 +169,16 @@ class _Pods(engine.EveryObject):
     def adjust(self, obj: Object, patch: Any) -> Any:
         if isinstance(patch.get("status"), dict):
             readiness.adjust(obj, patch["status"])
+            self._note_schedule(obj, patch["status"])
         return patch
+
+    def _note_schedule(self, pod: Object, status: Object) -> None:
+        """Add the condition PodScheduled to the first conditions of a pod that names its node
+        itself: no scheduler wrote it (generateAPIPodStatus of pkg/kubelet)."""
+        if status.get("conditions") and pods.condition(pod, "PodScheduled") is None:
+            now = self._kubelets.now()
+            made = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
+            status["conditions"] = [*status["conditions"], made]
 
     async def delete(self, obj: Object) -> None:
         """End containers before the pod is deleted: watchers see it, and a Job waits for it."""

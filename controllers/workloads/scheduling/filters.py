@@ -71,7 +71,13 @@ class PendingPod:
         """Identity of a term or constraint → domain → number of matching pods."""
 
     def refusal(self, node: Node) -> Refusal | None:
-        """Return the first refusal of the node, or None if the pod fits."""
+        """Return the first refusal of the node, or None if the pod fits, also after the pods that
+        are nominated to the node (RunFilterPluginsWithNominatedPods)."""
+        promised = self._nodes.promised(node.name, self.as_placed)
+        refused = self._refusal(node.with_pods(promised)) if promised else None
+        return refused or self._refusal(node)
+
+    def _refusal(self, node: Node) -> Refusal | None:
         return (
             self._unschedulable(node)
             or self._named(node)

@@ -150,6 +150,10 @@ class Node:
         """Return a copy of the node without some pods."""
         return Node(self.object, (each for uid, each in self.pods.items() if uid not in uids))
 
+    def with_pods(self, others: Iterable[PodOnNode]) -> "Node":
+        """Return a copy of the node with further pods."""
+        return Node(self.object, (*self.pods.values(), *others))
+
     @property
     def taints(self) -> list[Object]:
         """The taints of the node."""
@@ -167,6 +171,36 @@ class Nodes:
         self._ordered: list[Node] | None = None
         self._exclusive: dict[str, PodOnNode] = {}
         """Pods with required anti-affinity, by uid. The filters check these few for every pod."""
+        self._nominated: dict[str, tuple[PodOnNode, str]] = {}
+        """uid of a waiting pod → the pod, and the node on which room was made for it."""
+
+    def nominate(self, pod: PodOnNode, name: str) -> None:
+        """Keep room for a waiting pod on a node; withdraw its nomination if `name` is ""."""
+        if name:
+            self._nominated[pod.uid] = pod, name
+        else:
+            self._nominated.pop(pod.uid, None)
+
+    def withdraw(self, uid: str) -> None:
+        """Drop the nomination of a pod that is placed, deleted or waits no longer."""
+        self._nominated.pop(uid, None)
+
+    def promised(self, name: str, but: PodOnNode) -> list[PodOnNode]:
+        """Return the pods nominated to a node whose room another pod must leave: those with at
+        least its priority (addNominatedPods of pkg/scheduler/framework/runtime)."""
+        return [
+            pod
+            for pod, node in self._nominated.values()
+            if node == name and pod.priority >= but.priority and pod.uid != but.uid
+        ]
+
+    def outranked(self, name: str, by: PodOnNode) -> list[PodOnNode]:
+        """Return the pods nominated to a node that have a lower priority than another pod."""
+        return [
+            pod
+            for pod, node in self._nominated.values()
+            if node == name and pod.priority < by.priority
+        ]
 
     def exclusive(self) -> Iterator[tuple[Node, PodOnNode]]:
         """Yield the pods with required anti-affinity on known nodes, with their nodes."""

@@ -18,7 +18,7 @@ UNREADY = "pod-unready.stage.kwok.x-k8s.io"
 NOT_READY = "node-not-ready.stage.kwok.x-k8s.io"
 FAIL, COMPLETE = "pod-fail.stage.kwok.x-k8s.io", "pod-complete.stage.kwok.x-k8s.io"
 INDEX = "batch.kubernetes.io/job-completion-index"
-DEFAULT_CAPACITY = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+DEFAULT_CAPACITY = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
 class Native(NamedTuple):

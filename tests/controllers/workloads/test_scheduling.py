@@ -193,6 +193,67 @@ def test_the_more_important_pod_takes_the_room_of_the_least(kube):
     assert len(told) == 1
 
 
+def with_priorities(kube, **values):
+    head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    for name, value in values.items():
+        kube.client.create({**head, "metadata": {"name": name}, "value": value})
+
+
+def on_tiny(kube, name, cpu, **meta):
+    """Create a pod with the priority of its name, which only the node "tiny" takes."""
+    only = {"kubernetes.io/hostname": "tiny"}
+    spec = {"containers": asking(cpu), "nodeSelector": only, "priorityClassName": name}
+    made = w.pod(name, **spec)
+    made["metadata"] |= meta
+    kube.client.create(made)
+    kube.settled()
+
+
+def test_room_is_kept_for_a_nominated_pod(kube):
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, middle=5, high=9, highest=12)
+    slow = {"pod-delete.stage.kwok.x-k8s.io/delay": "10s"}
+    on_tiny(kube, "low", "600m", annotations=slow)
+    on_tiny(kube, "high", "800m")
+    status = kube.client.get(w.PODS, "high", "default")["status"]
+    assert status["nominatedNodeName"] == "tiny"
+    on_tiny(kube, "middle", "300m")
+    assert placed(kube, "middle") is None, "there is room for it now, but not beside the other"
+    on_tiny(kube, "highest", "100m")
+    assert placed(kube, "highest") == "tiny", "the room is not kept from more important pods"
+    kube.advance(11)
+    assert placed(kube, "high") == "tiny"
+    assert "nominatedNodeName" not in kube.client.get(w.PODS, "high", "default")["status"]
+    assert placed(kube, "middle") is None
+
+
+def test_a_more_important_pod_takes_the_place_of_a_nominated_one(kube):
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, middle=5, high=9)
+    slow = {"pod-delete.stage.kwok.x-k8s.io/delay": "10s"}
+    on_tiny(kube, "low", "900m", annotations=slow)
+    on_tiny(kube, "middle", "900m")
+    assert kube.client.get(w.PODS, "middle", "default")["status"]["nominatedNodeName"] == "tiny"
+    kube.client.delete(w.PODS, "middle", "default", options={"gracePeriodSeconds": 0})
+    on_tiny(kube, "high", "900m")
+    kube.advance(11)
+    assert placed(kube, "high") == "tiny"
+
+
+def test_pods_that_ask_for_ephemeral_storage_are_placed(kube):
+    asked = {"requests": {"ephemeral-storage": "1Gi"}, "limits": {"ephemeral-storage": "2Gi"}}
+    kube.client.create(w.node("third"))
+    containers = [{"name": "c", "image": "i", "resources": asked}]
+    kube.client.create(w.pod("p", containers=containers))
+    only = {"kubernetes.io/hostname": "third"}
+    kube.client.create(w.pod("q", containers=containers, nodeSelector=only))
+    kube.settled()
+    assert placed(kube, "p")
+    assert placed(kube, "q") == "third"
+
+
 def test_tainted_nodes_are_left_at_the_time_a_pod_tolerates(kube):
     kube.client.create(w.node("old"))
     for name, seconds in (("soon", 5), ("late", 100)):

@@ -40,7 +40,12 @@ def phase(kube, name="p"):
 def test_a_server_begins_with_its_nodes(kube):
     node = kube.client.get(NODES, "kube-node-2")
     assert conditions(node)["Ready"] == "True"
-    assert node["status"]["capacity"] == {"cpu": "32", "memory": "64Gi", "pods": "500"}
+    assert node["status"]["capacity"] == {
+        "cpu": "32",
+        "memory": "64Gi",
+        "ephemeral-storage": "512Gi",
+        "pods": "500",
+    }
     assert node["status"]["nodeInfo"]["kubeletVersion"] == "v1.36.2"
     assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "kube-node-2"
     lease = kube.client.get(LEASES, "kube-node-2", "kube-node-lease")
@@ -60,7 +65,12 @@ def test_a_node_with_the_annotation_becomes_one_and_without_it_falls_silent(kube
     kube.settled()
     mine = kube.client.get(NODES, "mine")
     assert conditions(mine)["Ready"] == "True"
-    assert mine["status"]["allocatable"] == {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    assert mine["status"]["allocatable"] == {
+        "cpu": "4",
+        "memory": "8Gi",
+        "ephemeral-storage": "100Gi",
+        "pods": "110",
+    }
     assert phase(kube) == "Running"
     notes = {"metadata": {"annotations": None}}
     kube.client.patch(NODES, "mine", patch=notes)
@@ -513,3 +523,10 @@ def _without_nulls(value):
     if isinstance(value, dict):
         return {key: _without_nulls(one) for key, one in value.items() if one is not None}
     return [_without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+def test_a_pod_that_names_its_node_is_scheduled(kube):
+    kube.client.create(w.pod("named", nodeName="kube-node-1"))
+    kube.settled()
+    conditions = kube.client.get(w.PODS, "named", "default")["status"]["conditions"]
+    assert [each["status"] for each in conditions if each["type"] == "PodScheduled"] == ["True"]
