@@ -21,7 +21,7 @@ async def test_an_object_deleted_during_its_update_is_not_found(monkeypatch, eng
         method = "submit" if engine == "fast" else "commit"
         commit = getattr(server.store, method)
 
-        async def too_late(batch):
+        async def too_late(batch, consent):
             write = batch if engine == "fast" else batch[0]
             monkeypatch.setattr(server.store, method, commit)
             await server.store.delete(write.key, write.expected)

@@ -4,6 +4,7 @@ import json
 from urllib.request import urlopen
 
 import pytest
+import workloads as w
 import yaml
 
 from inkube.controllers.clock import FakeClock
