@@ -129,7 +129,14 @@ class App:
             await parts.before_request()
         audit_context = _new_audit_context() if parts.listeners else None
         received = datetime.now(UTC) if audit_context else None
-        response = await self._respond(request, info, request_id, audit_context)
+        cancelled: asyncio.CancelledError | None = None
+        try:
+            response = await self._respond(request, info, request_id, audit_context)
+        except asyncio.CancelledError as error:
+            if not request.begun_code:
+                raise
+            # the client of a stream has disconnected: nothing is missing
+            response, cancelled = web.StreamResponse(status=request.begun_code), error
         elapsed = time.perf_counter() - started
         if audit_context is not None and received is not None:
             await self._notify_listeners(
@@ -156,6 +163,8 @@ class App:
                     "milliseconds": round(elapsed * 1000, 3),
                 },
             )
+        if cancelled is not None:
+            raise cancelled
         return response
 
     async def _notify_listeners(

@@ -84,6 +84,11 @@ class Request(BaseRequest):
             return bool(self.channel.is_open)
         return self.writer.output_size > 0
 
+    @property
+    def begun_code(self) -> int:
+        """The code of a stream that has begun; 0 before that, and for other responses."""
+        return getattr(self.writer, "code", 0)
+
     def abort(self) -> None:
         """Disconnect the client at once, so that the part of a response that was sent does not look
         complete. A watch on a shared connection ends alone."""

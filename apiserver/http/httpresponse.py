@@ -62,9 +62,12 @@ class Writer(StreamWriter):
 
     set_cors_headers: Callable[["CIMultiDict[str]"], None] | None = None
     """Adds the headers of CORS to a response; None without allowed origins."""
+    code = 0
+    """The code of a stream that has begun; 0 before that."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
         """Write the head, without `Server` and with the headers of CORS."""
+        self.code = int(status_line.split()[1])
         headers.popall(hdrs.SERVER, None)
         if self.set_cors_headers is not None:
             self.set_cors_headers(headers)

@@ -100,7 +100,7 @@ def deciding(request: web.BaseRequest, may_cancel: Callable[[], bool]) -> Iterat
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("_connection_task", "budget", "may_cancel", "pinned_bytes")
+    __slots__ = ("_connection_task", "budget", "is_upgraded", "may_cancel", "pinned_bytes")
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
@@ -110,6 +110,9 @@ class Connection(web.RequestHandler):
         self.may_cancel: Callable[[], bool] | None = None
         """Decides, when the client has disconnected, whether the current request is cancelled.
         None: it is."""
+        self.is_upgraded = False
+        """Whether another parser than that of HTTP reads the bytes. It tells the handler of the
+        request that the client has disconnected."""
         self._connection_task: asyncio.Task[Any] | None = None
         """The task of `start`, while it runs."""
 
@@ -173,6 +176,11 @@ class Connection(web.RequestHandler):
             logger.debug("a client sends bytes that are no request: %s", error)
             abort(self.transport)
 
+    def set_parser(self, parser: Any, *args: Any, **settings: Any) -> None:
+        """Let another parser read the bytes; aiohttp calls this for an upgrade."""
+        self.is_upgraded = True
+        super().set_parser(parser, *args, **settings)
+
     @guarded
     def eof_received(self) -> None:
         """Note that the client sends no more."""
@@ -200,5 +208,7 @@ class Connection(web.RequestHandler):
         self.budget.remove(self)
         super().connection_lost(exc)
         task = self._connection_task
-        if task is not None and (self.may_cancel is None or self.may_cancel()):
+        if task is None or self.is_upgraded:
+            return
+        if self.may_cancel is None or self.may_cancel():
             task.cancel()
