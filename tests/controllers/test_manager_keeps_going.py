@@ -162,7 +162,7 @@ async def test_an_outage_of_a_servers_store_is_no_traceback(clock, monkeypatch, 
     async with APIServer(clock=clock) as server:
         refused, commit = [], server.store.commit
 
-        async def full(write):
+        async def full(write, consent):
             refused.append(write)
             raise Unavailable("database or disk is full")
 

@@ -292,7 +292,7 @@ async def test_a_step_that_fails_stores_nothing(http, office):
 async def test_a_commit_that_fails_undoes_the_step(http, office, monkeypatch):
     store = http.server.registry.store
 
-    async def fail(batch):
+    async def fail(batch, consent):
         raise OSError("no room")
 
     with monkeypatch.context() as patched:

@@ -19,6 +19,7 @@ from inkube.apiserver.registry.transactions import to_the_end
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Result
 from inkube.schemas.status import StatusError
+from inkube.storage import Consent
 from inkube.storage.writes import Write
 
 PAUSE = 0.01
@@ -61,9 +62,9 @@ class Node:
             tell(event="wrote")
         return Result(requeue_after=PAUSE)
 
-    async def _committed(self, batch: Sequence[Write]) -> Any:
+    async def _committed(self, batch: Sequence[Write], consent: Consent | None = None) -> Any:
         if not (self._freezes and any("/written-" in write.key for write in batch)):
-            return await self._commit(batch)
+            return await self._commit(batch, consent)
         self._freezes = False
         # the file must not stay locked
         async with self._server.store._writer._lock:
