@@ -10,6 +10,7 @@ import logging
 import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -44,6 +45,7 @@ class _Commands(click.Group):
         "etcd": "etcd_command",
         "example": "example_command",
         "explore": "explore_command",
+        "import": "import_dump_command",
         "kube-apiserver": "kube_apiserver",
         "log": "log_command",
         "repair": "repair_command",
@@ -121,10 +123,42 @@ def main() -> None:
     """A Kubernetes-style API server that lives inside a Python process."""
 
 
-@main.command(cls=_Serve, params=serveoptions.every())
+@main.command(
+    cls=_Serve, params=[click.Argument(["source"], required=False), *serveoptions.every()]
+)
 def serve(**arguments: Any) -> None:
-    """Run a server until you interrupt it."""
+    """Run a server until you interrupt it.
+
+    With SOURCE, a dump of a cluster (see `inkube import`), show it, read-only.
+    """
     style = _configure_logs(arguments)
+    with contextlib.ExitStack() as stack:
+        _import_source(arguments, stack)
+        _run(arguments, style)
+
+
+def _import_source(arguments: dict[str, Any], stack: contextlib.ExitStack) -> None:
+    """Import the dump that the command line names, and show it as it is: read-only, without kinds
+    of inkube."""
+    source = arguments.pop("source")
+    if not source:
+        return
+    for name in ("in_memory", "database", "replay", "snapshot", "at"):
+        if arguments[name]:
+            raise click.UsageError(f"SOURCE and --{name.replace('_', '-')} cannot be combined")
+    temporary = stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-serve-"))
+    file = arguments["data"] or Path(temporary, "cluster.db")
+    importdump = commands.importdump
+    found = importdump.run(importdump.source_of(source), file)
+    importdump.show(found)
+    arguments |= {"data": file, "at": found.dump.revision}
+    context = click.get_current_context()
+    if context.get_parameter_source("modules") is click.core.ParameterSource.DEFAULT:
+        arguments["modules"] = "none"
+
+
+def _run(arguments: dict[str, Any], style: str) -> None:
+    """Serve with the arguments of the command line."""
     target = arguments.pop("kubeconfig") or Path("inkube.kubeconfig")
     count = arguments.pop("workers")
     code = _code(arguments.pop("reload"))

@@ -1,3 +1,4 @@
+from inkube.storage import attachments as attachments
 from inkube.storage import columns as columns
 from inkube.storage import errors as errors
 from inkube.storage import fences as fences
@@ -7,6 +8,7 @@ from inkube.storage import repair as repair
 from inkube.storage import store as store
 from inkube.storage import wholefiles as wholefiles
 from inkube.storage import writes as writes
+from inkube.storage.attachments import Attachments as Attachments
 from inkube.storage.compaction import CompactionOptions as CompactionOptions
 from inkube.storage.durations import BUCKETS as BUCKETS
 from inkube.storage.durations import Durations as Durations
@@ -23,6 +25,7 @@ from inkube.storage.log import Record as Record
 from inkube.storage.log import Snapshot as Snapshot
 from inkube.storage.pending import Consent as Consent
 from inkube.storage.pending import PendingBatch as PendingBatch
+from inkube.storage.sql.log import SqlLog as SqlLog
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log

@@ -1,4 +1,5 @@
 from inkube.apiserver.commands import exporting as exporting
+from inkube.apiserver.commands import importdump as importdump
 from inkube.apiserver.commands import importing as importing
 from inkube.apiserver.commands import ports as ports
 from inkube.apiserver.commands import problems as problems
@@ -16,6 +17,7 @@ from inkube.apiserver.commands.explore import explore_command as explore_command
 from inkube.apiserver.commands.export import definitions_command as definitions_command
 from inkube.apiserver.commands.history import diff_command as diff_command
 from inkube.apiserver.commands.history import log_command as log_command
+from inkube.apiserver.commands.importdump import import_dump_command as import_dump_command
 from inkube.apiserver.commands.importing import import_command as import_command
 from inkube.apiserver.commands.moments import Moment as Moment
 from inkube.apiserver.commands.repair import check_command as check_command

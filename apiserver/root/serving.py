@@ -247,6 +247,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
     def kubelet() -> "subresources.containers.Kubelet | None":
         return None if pods is None else pods.containers
 
+    recorded = _recorded_logs(core)
     return subresources.table.table(
         registry,
         core.resources,
@@ -254,11 +255,21 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
         system_fields=core.base.system_fields,
         authenticator=guards.authenticator,
         authorizer=guards.authorizer,
-        streams=subresources.containers.PodStreams(registry, guards.authorizer, kubelet, sessions),
+        streams=subresources.containers.PodStreams(
+            registry, guards.authorizer, kubelet, sessions, recorded
+        ),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         component_health=lambda: _component_health(parts),
         usage=lambda: None if pods is None else pods.usage,
     )
+
+
+def _recorded_logs(core: Core) -> "Callable[[], subresources.containers.LogSource | None]":
+    """Return the function that returns the logs in the data file, if it contains a dump."""
+    if core.options.data is None:
+        return lambda: None
+    recorded = subresources.recordedlogs.RecordedLogs(core.options.data, core.base.store)
+    return lambda: recorded if recorded.dumps() else None
 
 
 def _component_health(parts: Parts) -> dict[str, bool]:

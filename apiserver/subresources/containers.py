@@ -39,15 +39,23 @@ class LogQuery(NamedTuple):
     limit_bytes: int | None = None
 
 
-class Kubelet(Protocol):
+Logs = Callable[[Object, str, LogQuery], AsyncGenerator[bytes, None]]
+
+
+class LogSource(Protocol):
+    """Has the logs of containers."""
+
+    def logs(self, pod: Object, container: str, query: LogQuery) -> AsyncGenerator[bytes, None]:
+        """Yield the log piece by piece, and b"" after some time without new output. Raises
+        StatusError."""
+        ...
+
+
+class Kubelet(LogSource, Protocol):
     """Serves the containers of simulated nodes. Each method raises StatusError."""
 
     def answers(self, pod: Object) -> bool:
         """Return whether the node of the pod is simulated here."""
-        ...
-
-    def logs(self, pod: Object, container: str, query: LogQuery) -> AsyncGenerator[bytes, None]:
-        """Yield the log piece by piece, and b"" after some time without new output."""
         ...
 
     async def exec(self, pod: Object, container: str, command: list[str], process: Any) -> int:
@@ -103,7 +111,10 @@ class PodStreams:
         authorizer: Authorizer,
         kubelet: Callable[[], Kubelet | None],
         sessions: Sessions,
+        recorded: Callable[[], LogSource | None] = lambda: None,
     ) -> None:
+        """`recorded` returns the logs of the dump that the server shows, if it shows one."""
+        self._recorded = recorded
         self._registry = registry
         self._authorizer = authorizer
         self._kubelet = kubelet
@@ -126,15 +137,13 @@ class PodStreams:
         query = _log_query(exchange.query, request.name)
         pod = self._registry.get(request).value
         container = nodeless.container_of(request, pod, exchange.query)
-        node = self._node(pod)
-        if node is None:
+        logs = self._logs_of(pod, container)
+        if logs is None:
             return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
-        path = f"containerLogs/{request.namespace}/{request.name}/{container}"
-        kubelet = self._kubelet_of(pod, node, path)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
         with self._sessions.one():
-            pieces = kubelet.logs(pod, container, query)
+            pieces = logs(pod, container, query)
             try:
                 # errors are raised before anything is sent
                 first = await anext(pieces, b"")
@@ -151,6 +160,19 @@ class PodStreams:
             finally:
                 await pieces.aclose()
         return response
+
+    def _logs_of(self, pod: Object, container: str) -> Logs | None:
+        """Return the function that reads the logs of a pod: from its dump, or its kubelet. None for
+        an unscheduled pod. Raises StatusError."""
+        recorded = self._recorded()
+        if recorded is not None:
+            return recorded.logs
+        node = self._node(pod)
+        if node is None:
+            return None
+        meta = pod["metadata"]
+        path = f"containerLogs/{meta['namespace']}/{meta['name']}/{container}"
+        return self._kubelet_of(pod, node, path).logs
 
     async def _send(
         self, request: web.BaseRequest, response: web.StreamResponse, piece: bytes

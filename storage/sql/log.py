@@ -189,14 +189,15 @@ class SqlLog:
         ((first,),) = rows
         return (await self.horizon()).newest if first is None else int(first) - 1
 
-    async def compact(self, revision: int) -> int:
-        """Remove the states that reads at `revision` or later do not need, in steps.
+    async def compact(self, revision: int, *, at_once: bool = False) -> int:
+        """Remove the states that reads at `revision` or later do not need, in steps, or `at_once`
+        if nothing else uses the log.
 
         The log is consistent after each step. Stops if another process is compacting. Returns the
         revision up to which the log is compacted.
         """
         clock = asyncio.get_running_loop().time
-        size = COMPACTION_STEP
+        size = revision if at_once else COMPACTION_STEP
         rows: Sequence[Row] = await self._front.work(_asking(Statement.MARK, {"name": "compacted"}))
         done = int(rows[0][0])
         while done < revision:

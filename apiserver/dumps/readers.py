@@ -1,0 +1,158 @@
+"""Reads one file of a dump, by its content: objects and logs go to the staging and the target."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import orjson
+
+from inkube import storage
+from inkube.apiserver.dumps import etcd, inputs, layouts, texts
+from inkube.apiserver.dumps.findings import Findings, Unread
+from inkube.apiserver.dumps.inputs import Input
+from inkube.apiserver.dumps.layouts import Place
+from inkube.apiserver.dumps.staging import Staging
+from inkube.apiserver.registry import keys
+from inkube.apiserver.subresources import recordedlogs
+from inkube.schemas.objects import Object
+from inkube.storage import Attachments, Range, StorageError
+
+_SQLITE = b"SQLite format 3\0"
+_PIECE = 64 * 1024
+PAGE = 500
+_WHOLE = 1_000_000
+"""The weight of a file that is a whole dump."""
+NO_OBJECTS = "a file that contains no objects"
+
+
+class Target(NamedTuple):
+    """Where a dump goes: its objects, and its logs with the number of the dump in the file."""
+
+    staging: Staging
+    attachments: Attachments
+    number: int
+
+
+class Reader:
+    """Reads the files of one dump."""
+
+    def __init__(self, target: Target, findings: Findings) -> None:
+        self._target = target
+        self._findings = findings
+        self._tools: Counter[str] = Counter()
+        self.objects = self.logs = 0
+
+    @property
+    def tool(self) -> str:
+        """The tool that wrote the dump, by the layout of most of its files."""
+        return self._tools.most_common(1)[0][0] if self._tools else layouts.LISTS
+
+    async def read(self, found: Input) -> None:
+        """Read one file. Raises DumpError, OSError, sqlite3.Error."""
+        try:
+            await self._read(found)
+        except Unread as error:
+            self._findings.add(str(error), found.path)
+
+    async def _read(self, found: Input) -> None:
+        head = found.head
+        if head.startswith(_SQLITE):
+            await self._of_data_file(found)
+            return
+        if etcd.is_database(head):
+            self._of_etcd(found)
+            return
+        place = layouts.place_of(found.path)
+        if place.is_log and place.container:
+            self._tools[place.tool] += 1
+            self._log(place, iter(lambda: found.stream.read(_PIECE), b""))
+        elif place.is_log:
+            self._tools[place.tool] += 1
+            for log in texts.logs(found.stream):
+                self._named_log(log)
+        elif b"\0" in head[:1024]:
+            raise Unread("binary content of no known form")
+        elif layouts.is_of_objects(found.path) or "/" not in found.path:
+            self._objects(found, place)
+        else:
+            raise Unread(NO_OBJECTS)
+
+    def _objects(self, found: Input, place: Place) -> None:
+        has_objects = False
+        for value in texts.values(found.stream):
+            if isinstance(value, texts.LogText):
+                self._tools[layouts.CLUSTER_INFO] += 1
+                self._named_log(value)
+            elif texts.is_list(value):
+                has_objects = True
+                kind = str(value.get("kind") or "List").removesuffix("List")
+                self._target.staging.cover(value.get("apiVersion") or "", kind)
+            else:
+                has_objects |= self._object(_completed(value, place), place.plural, found.path)
+        if has_objects and place.tool:
+            self._tools[place.tool] += 1
+
+    def _object(self, value: Object, plural: str, path: str) -> bool:
+        try:
+            self._target.staging.put(value, plural)
+        except Unread as error:
+            self._findings.add(str(error), path)
+            return False
+        self.objects += 1
+        return True
+
+    def _named_log(self, log: texts.LogText) -> None:
+        place = Place(namespace=log.namespace, pod=log.pod, container=log.container)
+        self._log(place, log.lines)
+
+    def _log(self, place: Place, pieces: Iterator[bytes]) -> None:
+        name = recordedlogs.name_of(
+            place.namespace,
+            place.pod,
+            place.container,
+            is_previous=place.is_previous,
+            dump=self._target.number,
+        )
+        self._target.attachments.write(name, pieces)
+        self.logs += 1
+
+    def _of_etcd(self, found: Input) -> None:
+        """Read the newest state of an etcd snapshot, which must be read in any order."""
+        self._tools[layouts.ETCD] += _WHOLE
+        with inputs.spooled(found.stream) as spool:
+            for state in etcd.newest(etcd.Database(spool)):
+                try:
+                    obj = etcd.object_of(state)
+                except Unread as error:
+                    self._findings.add(str(error), state.key)
+                    continue
+                self._object(obj, "", state.key)
+
+    async def _of_data_file(self, found: Input) -> None:
+        """Read the newest state of a data file of inkube."""
+        self._tools[layouts.DATA_FILE] += _WHOLE
+        if found.file is None:
+            raise Unread("a data file of inkube in an archive: unpack it first")
+        log = storage.sqlite_log(found.file)
+        try:
+            await log.open()
+            try:
+                newest, after = (await log.horizon()).newest, ""
+                while records := await log.at(Range(keys.ROOT, after, PAGE), newest):
+                    for record in records:
+                        self._object(orjson.loads(record.data), "", record.key)
+                    after = records[-1].key
+            finally:
+                await log.close()
+        except (StorageError, sqlite3.Error, ValueError) as error:
+            raise Unread(f"a database that inkube cannot read: {error}") from error
+
+
+def _completed(value: Object, place: Place) -> Object:
+    """Return an object with the kind that its path says, if it has none itself. Support bundles of
+    some versions leave it out."""
+    if value.get("kind") or not place.plural:
+        return value
+    kind = layouts.kind_of(place.plural)
+    return {**kind, **value} if kind else value
