@@ -49,7 +49,8 @@ class Etcd:
     def _ask(self, path: str, **body: str) -> bytes:
         request = urllib.request.Request(f"{self._url}/v3/{path}", json.dumps(body).encode())
         with urllib.request.urlopen(request, timeout=SECONDS) as answer:
-            return answer.read()
+            found: bytes = answer.read()
+        return found
 
 
 @contextmanager
