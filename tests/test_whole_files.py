@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 OTHERS = {
     "storage/wholefiles.py": "writes the drafts",
     "storage/files.py": "creates an empty data file, which SQLite then fills in transactions",
+    "apiserver/dumps/inputs.py": "copies streams to temporary files without names",
     "storage/repair.py": "locks a data file, and links the old one before a whole one replaces it",
     "apiserver/auth/tls.py": "a key for OpenSSL, in a temporary folder of the owner",
     "apiserver/auth/frontproxy.py": "as above",

@@ -11,7 +11,6 @@ from inkube.apiserver.dumps.findings import Findings, Unread
 from inkube.apiserver.dumps.staging import KindName, SeenKind, Staging
 from inkube.apiserver.registry import keys
 from inkube.schemas import builtin, crds, versions
-from inkube.schemas.builtin import conversion
 from inkube.schemas.objects import Object
 
 CRD = KindName("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -65,7 +64,7 @@ class Kinds:
         if name == CRD and not obj.get("status"):
             obj = _accepted(obj, self._now)
         if kind.api_version:
-            obj = conversion.convert(obj, kind.api_version)
+            obj = builtin.conversion.convert(obj, kind.api_version)
         metadata = obj["metadata"]
         namespace = metadata.get("namespace") or ""
         path = f"{namespace}/{metadata['name']}" if namespace else metadata["name"]
@@ -106,7 +105,7 @@ def _built_in() -> Iterator[tuple[KindName, Stored]]:
         if "watch" in definition.verbs:
             version = definition.gvk(definition.storage_version.name).api_version
             stored = Stored(
-                keys.prefix(definition.names.plural), conversion.STORED.get(kind, version)
+                keys.prefix(definition.names.plural), builtin.conversion.STORED.get(kind, version)
             )
             yield KindName(definition.group, kind), stored
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from inkube.apiserver.dumps.etcd.pages import Database
 from inkube.apiserver.dumps.findings import Unread
-from inkube.schemas.builtin.protobuf import wire
+from inkube.schemas.builtin import protobuf
 
 _BUCKET: Final = b"key"
 _REVISION_SIZE: Final = 17
@@ -50,17 +50,17 @@ def _parse(data: bytes) -> tuple[bytes, int, bytes]:
     try:
         while place < len(data):
             start = place
-            tag, place = wire.varint(data, place)
+            tag, place = protobuf.wire.varint(data, place)
             if tag == _MOD_REVISION << 3:
-                number, place = wire.varint(data, place)
-            elif tag in (_KEY << 3 | wire.BYTES, _VALUE << 3 | wire.BYTES):
-                start, place = wire.end_of(data, place)
+                number, place = protobuf.wire.varint(data, place)
+            elif tag in (_KEY << 3 | protobuf.wire.BYTES, _VALUE << 3 | protobuf.wire.BYTES):
+                start, place = protobuf.wire.end_of(data, place)
                 if tag >> 3 == _KEY:
                     key = data[start:place]
                 else:
                     value = data[start:place]
             else:
-                place = wire.skip(data, start)
-    except wire.WireError as error:
+                place = protobuf.wire.skip(data, start)
+    except protobuf.wire.WireError as error:
         raise Unread(f"a damaged etcd snapshot: {error}") from error
     return key, number, value

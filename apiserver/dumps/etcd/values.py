@@ -10,8 +10,7 @@ import orjson
 from inkube.apiserver.dumps.etcd.revisions import KeyValue
 from inkube.apiserver.dumps.findings import Unread
 from inkube.schemas import builtin
-from inkube.schemas.builtin import decoding
-from inkube.schemas.builtin.protobuf import wire
+from inkube.schemas.builtin import decoding, protobuf
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
@@ -51,5 +50,5 @@ def _of_protobuf(value: bytes) -> Object:
         if not builtin.envelopes.can_carry(gvk):
             raise Unread(f"protobuf of {version} {kind}, which no server of this version knows")
         return decoding.decode(builtin.envelopes.decode(data, gvk), gvk).object
-    except (wire.WireError, DecodeError, LookupError) as error:
+    except (protobuf.wire.WireError, DecodeError, LookupError) as error:
         raise Unread(f"protobuf that cannot be read: {error}") from error
