@@ -1,6 +1,6 @@
 """Every row about rules and checks of provisioning in docs/documents.md matches the behavior.
 
-`c1` tests row C1: it sends requests, whose codes and texts are those of the row.
+`b1` tests row B1: it sends requests, whose codes and texts are those of the row.
 """
 
 import pytest
@@ -31,112 +31,112 @@ def block(**members):
     return spec_of(github={**URL, "branch": "main", **members})
 
 
-async def c1(ask):
+async def b1(ask):
     await ask.post(spec_of(title=""))
 
 
-async def c2(ask):
+async def b2(ask):
     await ask.server.create(repository())
     patch = {"spec": {"type": "git", "github": None, "git": {**URL, "branch": "main"}}}
     await ask("PATCH", f"{ALL}/a", patch, **MERGE)
 
 
-async def c3(ask):
+async def b3(ask):
     await ask.post(spec_of(git={**URL, "branch": "main"}))
 
 
-async def c4(ask):
+async def b4(ask):
     await ask.post(spec_of(github=None))
 
 
-async def c5(ask):
+async def b5(ask):
     await ask.post(spec_of(github={"branch": "main"}))
 
 
-async def c6(ask):
+async def b6(ask):
     await refused(ask, ["https://github.com", "https://github.com/o"], lambda url: block(url=url))
 
 
-async def c7(ask):
+async def b7(ask):
     names = ["/a", "a/", "a.", "a.lock", "a..b", "a//b", "a b", "a~b"]
     await refused(ask, names, lambda name: block(branch=name))
 
 
-async def c8(ask):
+async def b8(ask):
     await refused(ask, ["/a"], lambda path: block(path=path))
 
 
-async def c9(ask):
+async def b9(ask):
     await refused(ask, ["a/../b", "./a"], lambda path: block(path=path))
 
 
-async def c10(ask):
+async def b10(ask):
     await refused(ask, ["a//b"], lambda path: block(path=path))
 
 
-async def c11(ask):
+async def b11(ask):
     await refused(ask, [".a", "a/.b/c"], lambda path: block(path=path))
 
 
-async def c12(ask):
+async def b12(ask):
     await refused(ask, ["a%20b"], lambda path: block(path=path))
 
 
-async def c13(ask):
+async def b13(ask):
     await refused(ask, ["a" * 1025], lambda path: block(path=path))
 
 
-async def c14(ask):
+async def b14(ask):
     await ask.post(of_type("local", path="relative"))
     await ask.post(of_type("local", path="/etc"))
 
 
-async def c15(ask):
+async def b15(ask):
     await ask.post(spec_of(sync={"enabled": True}))
 
 
-async def c16(ask):
+async def b16(ask):
     await ask.post({**spec_of(workflows=["fly"]), "secure": token("t")})
 
 
-async def c17(ask):
+async def b17(ask):
     found = of_type("local", path=str(ask.folder))
     found["spec"]["workflows"] = ["branch"]
     await ask.post(found)
 
 
-async def c18(ask):
+async def b18(ask):
     found = spec_of(**WRITES, connection=NEVER)
     await ask.post({**found, "secure": token("t")})
 
 
-async def c19(ask):
+async def b19(ask):
     await ask.post(spec_of(**WRITES))
 
 
-async def c20(ask):
+async def b20(ask):
     await refused(ask, ["odd", "ftp://a.example"], lambda url: spec_of(webhook={"baseUrl": url}))
 
 
-async def c21(ask):
+async def b21(ask):
     await ask.post(block(url="https://github.com/grafana/grafana.git/"))
 
 
-async def c22(ask):
+async def b22(ask):
     await ask.post(spec_of(sync={"enabled": False, "intervalSeconds": 3}))
 
 
-async def c23(ask):
+async def b23(ask):
     await ask.post(spec_of())
 
 
-async def c24(ask):
+async def b24(ask):
     created = await ask.post({**spec_of(), "secure": token("hunter2")})
     assert list(created["secure"]["token"]) == ["name"]
     assert "hunter2" not in ask.text
 
 
-async def c25(ask):
+async def b25(ask):
     await ask.server.edit("githosts", "github.com", tokens=[{"value": "good"}])
     created = await ask.post({**spec_of(), "secure": token("good")})
     del created["secure"]
@@ -145,77 +145,77 @@ async def c25(ask):
     assert await ask.server.errors("repositories") == []
 
 
-async def c26(ask):
+async def b26(ask):
     await ask.post({**spec_of(), "secure": token("t")})
     found = await ask("PATCH", f"{ALL}/a", {"secure": {"token": {"remove": True}}}, **MERGE)
     assert "token" not in found.get("secure", {})
 
 
-async def c27(ask):
+async def b27(ask):
     found = connection()
     found["secure"]["privateKey"]["create"] = "not base64!"
     await ask.post(found, path=CONNECTIONS)
 
 
-async def c28(ask):
+async def b28(ask):
     found = connection()
     found["secure"]["privateKey"]["create"] = "aGVsbG8="
     await ask.post(found, path=CONNECTIONS)
 
 
-async def c29(ask):
+async def b29(ask):
     found = connection()
     found["secure"]["clientSecret"] = {"create": "x"}
     await ask.post(found, path=CONNECTIONS)
 
 
-async def c30(ask):
+async def b30(ask):
     await ask.post(connection(app_id="twelve"), path=CONNECTIONS)
     await ask.post(connection(installation="x"), path=CONNECTIONS)
 
 
-async def c31(ask):
+async def b31(ask):
     await ask.server.create(app())
     await ask.server.create(connection())
     await ask.post(spec_of(connection={"name": "conn"}))
     await ask("DELETE", f"{CONNECTIONS}/conn")
 
 
-async def c32(ask):
+async def b32(ask):
     await ask.reported(spec_of(connection=NEVER))
 
 
-async def c33(ask):
+async def b33(ask):
     await ask.server.create(connection(app_id="1"))
     await ask.server.settled()
     await ask.reported(spec_of(connection={"name": "conn"}))
 
 
-async def c34(ask):
+async def b34(ask):
     tokens = [{"value": "reader", "write": False}]
     await ask.server.edit("githosts", "github.com", tokens=tokens)
     await ask.reported({**spec_of(**WRITES), "secure": token("reader")})
 
 
-async def c35(ask):
+async def b35(ask):
     await ask.server.edit("githosts", "github.com", outage={"code": 429})
     await ask.reported(spec_of())
 
 
-async def c36(ask):
+async def b36(ask):
     await ask.reported(connection(app_id="1"), path=CONNECTIONS)
 
 
-async def c37(ask):
+async def b37(ask):
     await ask.server.create(app(permissions={"contents": "read", "metadata": "read"}))
     await ask.reported(connection(), path=CONNECTIONS)
 
 
-async def c38(ask):
+async def b38(ask):
     await ask.reported(block(url="https://github.com/o/r", branch="main"))
 
 
-async def c39(ask):
+async def b39(ask):
     await ask.server.create(repository(block=GONE))
     await ask.server.settled()
     before = await ask.server.get("repositories")
@@ -225,7 +225,7 @@ async def c39(ask):
     assert before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]
 
 
-async def c40(ask):
+async def b40(ask):
     path = ask.folder / "late"
     await ask.reported(of_type("local", path=str(path)))
     path.mkdir()
@@ -235,24 +235,24 @@ async def c40(ask):
     assert await ask.server.errors("repositories") == []
 
 
-async def c41(ask):
+async def b41(ask):
     await ask.server.create(repository(block=GONE))
     await ask.server.settled()
     await ask("PATCH", f"{ALL}/a", {"spec": {"github": {"branch": "dev"}}}, **MERGE)
     assert await ask.server.errors("repositories") == []
 
 
-async def c42(ask):
+async def b42(ask):
     await ask.reported(spec_of())
     await ask("GET", f"{ALL}/a")
 
 
-async def c43(ask):
+async def b43(ask):
     await ask.reported(block(**GONE))
     await ask("GET", f"{ALL}/a")
 
 
-async def c44(ask):
+async def b44(ask):
     await ask.server.create(repository(block=GONE))
     await ask.server.settled()
     media = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -262,45 +262,45 @@ async def c44(ask):
     ]  # fmt: skip
 
 
-async def c45(ask):
+async def b45(ask):
     await ask.server.create(repository("a", connection=NEVER))
     await ask.server.create(repository("b", block={"path": "b"}))
     found = await ask("GET", f"{ALL}?fieldSelector=spec.connection.name%3Dnever")
     assert [each["metadata"]["name"] for each in found["items"]] == ["a"]
 
 
-async def c46(ask):
+async def b46(ask):
     await ask("GET", f"{ALL}?fieldSelector=spec.title%3DA")
 
 
-async def c47(ask):
+async def b47(ask):
     await ask("PUT", f"{ALL}/a", spec_of())
     await ask("PUT", f"{ALL}/a", spec_of(title="Other"))
 
 
-async def c48(ask):
+async def b48(ask):
     await ask("PUT", f"{ALL}/a/status", spec_of())
 
 
-async def c49(ask):
+async def b49(ask):
     found = connection()
     del found["metadata"]["name"]
     created = await ask.post(found, path=CONNECTIONS)
     assert created["metadata"]["name"].startswith("github-")
 
 
-async def c50(ask):
+async def b50(ask):
     found = spec_of()
     del found["metadata"]["name"]
     await ask.post(found)
 
 
-async def c51(ask):
+async def b51(ask):
     created = await ask.post({**spec_of(), "status": {"observedGeneration": 9}})
     assert "observedGeneration" not in created["status"]
 
 
-async def c52(ask):
+async def b52(ask):
     await ask.server.create(repository())
     await ask.server.settled()
     await ask("DELETE", f"{ALL}/a")
@@ -308,17 +308,17 @@ async def c52(ask):
     await ask("GET", f"{ALL}/a")
 
 
-async def c53(ask):
+async def b53(ask):
     await ask.server.create(repository(block={"path": "team"}))
     await ask.server.settled()
     await ask.reported(repository("b", block={"path": "team/own"}))
 
 
-async def c54(ask):
+async def b54(ask):
     await ask.reported(of_type("git", url="https://elsewhere.example/o/r", branch="main"))
 
 
-ROWS = statements.rows("Provisioning: rules and checks", "C", (";", ": the "))
+ROWS = statements.rows("Provisioning: rules and checks", "B", (";", ": the "))
 STATEMENTS = statements.functions(globals())
 
 
