@@ -119,12 +119,12 @@ class ServerOptions:
     kinds: Sequence[Any] = option(
         (), "`inkube.kinds.KindModule`s: kinds to serve in addition to those of Kubernetes."
     )
-    modules: str | Sequence[str] = option(
+    modules: str | Sequence[str | served.DeclaredModule] = option(
         "default",
         "Additional kinds: `default` (provisioning and world), `all` (with porch and the modules "
         "of installed packages), `none`, or names. With `none`, there are only the kinds of "
         "Kubernetes, of `kinds` and of `definitions`. Names can be a list, or a text such as "
-        "`default,greenhouse`.",
+        "`default,greenhouse`. A list can also contain modules as objects.",
         group=MODULES,
         metavar="default|all|none|NAME,…",
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from inkube.apiserver.http import RequestRecord
+from inkube.apiserver.modules import DeclaredModule
 
 
 class OptionValues(TypedDict, total=False):
@@ -30,7 +31,7 @@ class OptionValues(TypedDict, total=False):
     watch_definitions: bool
     prune_definitions: bool
     kinds: Sequence[Any]
-    modules: str | Sequence[str]
+    modules: str | Sequence[str | DeclaredModule]
     module_options: Mapping[str, Any]
     aggregated: Mapping[str, Any]
     controllers: bool

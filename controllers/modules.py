@@ -165,7 +165,9 @@ class Module(Protocol):
     """Kinds, controllers, services and options of a package, as an entry point of `inkube.modules`.
 
     The name of the entry point is the module's name in `inkube serve --modules`. The entry point is
-    an object with these members, or a class or function without arguments that makes one.
+    an object with these members, or a class or function without arguments that makes one. Without a
+    package, `APIServer(modules=["default", Greenhouse()])` takes the object; its name is its
+    attribute `name`, or the name of its class in lower case.
 
     Three more members are optional: `about`, `roles` and `builds_at_start`. `about` says in a few
     words what the kinds are for. `roles` is a sequence of ClusterRoles that a server with RBAC has.

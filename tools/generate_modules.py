@@ -26,7 +26,7 @@ from inkube.schemas.options import TYPES, Option, options_of
 ROOT = Path(__file__).parent.parent
 KEYWORDS = ROOT / "apiserver" / "keywords.py"
 _MODULES = re.compile(
-    r"\b(?:collections\.abc|typing|pathlib|datetime|inkube\.apiserver\.http\.\w+)\."
+    r"\b(?:collections\.abc|typing|pathlib|datetime|inkube\.apiserver\.(?:http|modules)\.\w+)\."
 )
 _HEAD = '''"""The options of `APIServer` as keyword arguments, for type checkers.
 
@@ -39,6 +39,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict
 
 from inkube.apiserver.http import RequestRecord
+from inkube.apiserver.modules import DeclaredModule
 
 
 class OptionValues(TypedDict, total=False):

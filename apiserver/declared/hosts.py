@@ -66,11 +66,10 @@ def build(name: str, host: Host, services: Mapping[str, Any]) -> ModuleParts:
 
 def module_named(name: str) -> Module:
     """The module with a name. Raises ValueError for a package's that cannot be loaded."""
-    known = served.built_in().get(name)
-    if known is None:
-        return cast("Module", served.installed.load(name))
-    module: Module = lazy.named(*known.entry.split(":"))()
-    return module
+    found = served.declaration(name)
+    if isinstance(found, served.BuiltIn):
+        found = lazy.named(*found.entry.split(":"))()
+    return cast("Module", found)
 
 
 def _definitions(parts: ModuleParts) -> Iterator[Definition]:

@@ -2,9 +2,11 @@ from inkube.apiserver.modules import installed as installed
 from inkube.apiserver.modules import outlines as outlines
 from inkube.apiserver.modules.selection import DEFAULT as DEFAULT
 from inkube.apiserver.modules.selection import OF_OPTIONS as OF_OPTIONS
+from inkube.apiserver.modules.selection import BuiltIn as BuiltIn
 from inkube.apiserver.modules.selection import DeclaredModule as DeclaredModule
 from inkube.apiserver.modules.selection import at_start as at_start
 from inkube.apiserver.modules.selection import built_in as built_in
+from inkube.apiserver.modules.selection import declaration as declaration
 from inkube.apiserver.modules.selection import groups as groups
 from inkube.apiserver.modules.selection import options as options
 from inkube.apiserver.modules.selection import own_options as own_options

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import metadata
-from typing import cast
+from typing import Any, cast
 
 from inkube.apiserver.modules import selection
 from inkube.apiserver.modules.selection import DeclaredModule
@@ -42,10 +42,15 @@ def load(name: str) -> DeclaredModule:
             f"the module {name!r} cannot be loaded from {entry.value}: "
             f"{type(error).__name__}: {error}"
         ) from error
+    return checked(made, name, entry.value)
+
+
+def checked(made: Any, name: str, source: str) -> DeclaredModule:
+    """Return the object if it is a module. Raises ValueError otherwise."""
     missing = [member for member in _MEMBERS if not hasattr(made, member)]
     if missing:
         raise ValueError(
-            f"the module {name!r} ({entry.value}) has no {', '.join(missing)}; "
+            f"the module {name!r} ({source}) has no {', '.join(missing)}; "
             "inkube.kinds.Module says what a module is"
         )
     return cast("DeclaredModule", made)
