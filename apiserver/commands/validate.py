@@ -67,6 +67,29 @@ class _InputProblem(click.ClickException):
     help="Also report names and selectors that match no object of the set.",
 )
 @click.option(
+    "--admission",
+    is_flag=True,
+    help="Also apply the policies, Pod Security labels, quotas and limit ranges of the set.",
+)
+@click.option(
+    "--policies",
+    multiple=True,
+    metavar="PLACE",
+    help="Also apply the policies in this file or folder, with their bindings and parameters.",
+)
+@click.option(
+    "--user",
+    default="",
+    metavar="NAME[,GROUP…]",
+    help="Judge policies as for this user; the default is an administrator.",
+)
+@click.option(
+    "--operation",
+    type=click.Choice(["create", "update", "delete"]),
+    default="create",
+    help="Judge policies as for this operation. Objects in --old are updated by default.",
+)
+@click.option(
     "--kubernetes-version",
     multiple=True,
     metavar="1.NN",

@@ -13,7 +13,7 @@ from inkube.apiserver.validate.plan import Plan, Skipped
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
 from inkube.schemas.objects import Object
-from inkube.schemas.offline import Facts, Finding, Part, Problem, Read, Unreadable
+from inkube.schemas.offline import Facts, Finding, Part, Read, Unreadable
 
 _DEFINES = b"CustomResourceDefinition"
 
@@ -89,6 +89,8 @@ class Checker:
             for minor, checks in self._checks.items():
                 by_minor[minor] += checks.check(part)
         report.findings = merged(by_minor)
+        if recognised.completes(file.path):
+            report.findings = [each for each in report.findings if not _is_completed(each)]
         return report
 
     def _wanted(self, content: Content, report: Report) -> Iterator[Part]:
@@ -108,10 +110,6 @@ class Checker:
         checks = self._checks[self._plan.minors[-1]]
         return checks.facts(read, with_references=self._plan.references)
 
-    def problem(self, read: Read, problem: Problem) -> Iterable[Finding]:
-        """The finding for a problem of the whole set."""
-        return self._checks[self._plan.minors[-1]].problem(read, problem)
-
     def _why_not(self, part: Part, *, is_named: bool) -> str | None:
         """Why a part is not checked, None if it is."""
         if isinstance(part, Read):
@@ -119,22 +117,32 @@ class Checker:
                 return "object of a skipped kind"
             return recognised.document_kind(part) or None
         if isinstance(part, Unreadable):
-            is_readable = part.code != "syntax"
-            document = part.read.document
-            kind = recognised.text_kind(document, is_readable=is_readable)
-            return kind if kind and (not is_named or kind == "template") else None
+            kind = recognised.text_kind(part)
+            return kind if kind and (not is_named or kind == recognised.TEMPLATE) else None
         return recognised.document_kind(part.read) or None if part.read.value else None
 
 
+def _is_completed(finding: Finding) -> bool:
+    """Whether a kustomization can remove the cause of a finding."""
+    return finding.code == "required" or finding.field.endswith("template.metadata.labels")
+
+
 def merged(by_minor: dict[int, list[Finding]]) -> list[Finding]:
-    """Each finding once, with its minors if not all of them have it."""
-    minors_of: dict[Finding, list[int]] = {}
+    """Each finding once, with its minors if not all of them have it. Hints may differ."""
+    if len(by_minor) == 1:
+        return [finding for found in by_minor.values() for finding in found]
+    first: dict[Finding, Finding] = {}
+    minors_of: dict[Finding, dict[int, None]] = {}
     for minor, found in by_minor.items():
-        for finding in dict.fromkeys(found):
-            minors_of.setdefault(finding, []).append(minor)
+        for finding in found:
+            key = replace(finding, hint="")
+            first.setdefault(key, finding)
+            minors_of.setdefault(key, {})[minor] = None
     return [
-        finding if len(minors) == len(by_minor) else replace(finding, minors=tuple(minors))
-        for finding, minors in minors_of.items()
+        finding
+        if len(minors_of[key]) == len(by_minor)
+        else replace(finding, minors=tuple(minors_of[key]))
+        for key, finding in first.items()
     ]
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from inkube.schemas import releases
 from inkube.schemas.offline import Finding
@@ -32,9 +33,23 @@ class Plan:
     warn_unknown: bool = False
     ignore_missing: bool = False
     references: bool = False
+    admission: bool = False
+    """Whether the objects pass the admission of a server."""
+    policies: tuple[str, ...] = ()
+    """Files and folders with policies and what they need, besides those of the set."""
+    user: str = ""
+    """The user of the simulated writes, with groups behind commas; "" is an administrator."""
+    operation: Literal["create", "update", "delete"] = "create"
+    """The operation on objects; those with an old object are updated, unless it is `delete`."""
     modules: str = "all"
     """The modules whose kinds are known, as the option of `inkube serve`."""
     jobs: int = 1
+
+    @property
+    def admits(self) -> bool:
+        """Whether an option asks for admission."""
+        asked = self.policies or self.user or self.operation != "create"
+        return self.admission or bool(asked)
 
 
 @dataclass(frozen=True, slots=True)

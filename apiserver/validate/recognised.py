@@ -13,15 +13,24 @@ from typing import Any
 import yaml
 
 from inkube.apiserver.validate.files import STDIN
-from inkube.schemas.documents import Document
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.offline import Read
+from inkube.schemas.offline import Read, Unreadable
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _CHART = "Chart.yaml"
 _OF_CHARTS = re.compile(r"(Chart|values[^/]*|requirements|ci/[^/]*)\.(yaml|yml|lock|json)|.*\.tpl")
 _TEMPLATE = re.compile(rb"\{\{")
-_LOOKS_LIKE = re.compile(rb"""^\s*["']?(apiVersion|kind)["']?\s*:""", re.MULTILINE)
+TEMPLATE = "template"
+_PLACEHOLDERS = ("{{", "${")
+_PATCHES = frozenset({"patch", "patches"})
+"""Names of folders with patches."""
+_COMPLETING = frozenset(
+    {
+        "commonLabels", "components", "labels", "patches", "patchesJson6902",
+        "patchesStrategicMerge", "replacements", "transformers",
+    }
+)  # fmt: skip
+"""Members of a kustomization that can add what an object lacks."""
 _LOCAL = "config.kubernetes.io/local-config"
 _TOOLS = {
     "apiserver.config.k8s.io": "configuration of kube-apiserver",
@@ -48,7 +57,11 @@ _TOOLS = {
     "skaffold": "configuration of Skaffold",
 }
 """API groups that no server has, and what their files are."""
-_KUBECONFIG = ("v1", "Config")
+_CONFIGURATIONS = {
+    ("v1", "Config"): "kubeconfig",
+    ("v1", "Policy"): "configuration of kube-scheduler",
+}
+"""Files of tools with the version of Kubernetes' core group."""
 
 
 def file_kind(path: str, body: bytes) -> str:
@@ -72,23 +85,30 @@ def document_kind(read: Read) -> str:
     """What an object is if no server has its kind; "" for an object of a server."""
     version = read.value.get("apiVersion") or ""
     group, _ = split_api_version(version)
-    if (version, read.value["kind"]) == _KUBECONFIG:
-        return "kubeconfig"
+    if any(mark in str(read.metadata.get("name")) for mark in _PLACEHOLDERS):
+        return TEMPLATE
     notes = read.metadata.get("annotations")
     if isinstance(notes, dict) and str(notes.get(_LOCAL)).lower() == "true":
         return "local configuration"
-    return _TOOLS.get(group) or _TOOLS.get(version, "")
+    known = _CONFIGURATIONS.get((version, read.value["kind"]))
+    return known or _TOOLS.get(group) or _TOOLS.get(version, "")
 
 
-def text_kind(document: Document, *, is_readable: bool) -> str:
-    """What a document without an object is; "" if it has to be one.
+def text_kind(part: Unreadable) -> str:
+    """What a document without an object is; "" if it has to be one."""
+    if part.code == "syntax" and _TEMPLATE.search(part.read.document.body):
+        return TEMPLATE
+    return "file without objects" if part.is_other else ""
 
-    A document that cannot be read is a template if it has placeholders, and no manifest if nothing
-    in it looks like one.
-    """
-    if not is_readable and _TEMPLATE.search(document.body):
-        return "template"
-    return "" if _LOOKS_LIKE.search(document.body) else "file without objects"
+
+def completes(path: str) -> bool:
+    """Whether a kustomization next to the file adds labels or fields to its objects."""
+    return path != STDIN and _completes(Path(path).resolve().parent)
+
+
+@cache
+def _completes(folder: Path) -> bool:
+    return not _COMPLETING.isdisjoint(_kustomization(folder))
 
 
 def _chart_of(file: PurePath) -> PurePath | None:
@@ -108,21 +128,29 @@ def _is_patch(file: PurePath) -> bool:
     """Whether a kustomization in this folder or above uses the file for something else than an
     object."""
     whole = Path(file).resolve()
-    return any(whole in _inputs_of(parent) for parent in whole.parents)
+    return file.parent.name in _PATCHES or any(
+        whole in _inputs_of(parent) for parent in whole.parents
+    )
 
 
 @cache
 def _inputs_of(folder: Path) -> frozenset[Path]:
     """The files that the kustomization of a folder uses for something else than objects."""
+    return frozenset((folder / each).resolve() for each in _named(_kustomization(folder)))
+
+
+@cache
+def _kustomization(folder: Path) -> Mapping[str, Any]:
+    """The kustomization of a folder, {} without one that can be read."""
     for name in _KUSTOMIZATIONS:
         file = folder / name
         if file.is_file():
             try:
                 value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
             except (yaml.YAMLError, OSError, ValueError):
-                return frozenset()
-            return frozenset((folder / each).resolve() for each in _named(value))
-    return frozenset()
+                return {}
+            return value if isinstance(value, Mapping) else {}
+    return {}
 
 
 _PATHS = {
@@ -143,9 +171,7 @@ _PATHS = {
 """Members of a kustomization: lists of files, or of objects with these members."""
 
 
-def _named(value: Any) -> Iterator[str]:
-    if not isinstance(value, Mapping):
-        return
+def _named(value: Mapping[str, Any]) -> Iterator[str]:
     for member, inner in _PATHS.items():
         for each in _listed(value.get(member)):
             if isinstance(each, str):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 
-from inkube.apiserver.validate import files
+from inkube.apiserver.validate import admission, files
 from inkube.apiserver.validate.checking import Checker, Report
 from inkube.apiserver.validate.files import File
 from inkube.apiserver.validate.plan import Plan, Result
@@ -39,7 +39,9 @@ def run(plan: Plan, progress: Progress = lambda done, total: None) -> Result:
             result.files.append(report.file)
         facts += report.facts
         progress(done, len(found))
-    result.findings += _of_set(plan, checker, facts, {file.name: file for file in found})
+    result.findings += _of_set(plan, facts, {file.name: file for file in found})
+    if plan.admits:
+        result.findings += admission.findings(plan, found, result.findings)
     result.findings = _ordered(result.findings)
     return result
 
@@ -75,17 +77,18 @@ class _Worker:
         return cls.checker.check(file)
 
 
-def _of_set(
-    plan: Plan, checker: Checker, facts: list[Facts], named: dict[str, File]
-) -> Iterator[Finding]:
+def _of_set(plan: Plan, facts: list[Facts], named: dict[str, File]) -> Iterator[Finding]:
     """Yield the findings about the objects together. Reads the documents of each again, to find
     the places."""
-    problems = offline.repeated(facts)
+    problems = offline.repeated(facts, across_files=plan.references)
     if plan.references:
         problems = chain(problems, offline.missing(facts))
     for problem in problems:
         for read in _again(problem.facts, named[problem.facts.file]):
-            yield from checker.problem(read, problem)
+            finding = offline.at(
+                read, problem.code, problem.message, problem.field, hint=problem.hint
+            )
+            yield from offline.ignored(read, [finding])
 
 
 def _again(facts: Facts, file: File) -> Iterator[Read]:

@@ -19,8 +19,10 @@ FILE = ".inkube.yaml"
 _PROJECT = "pyproject.toml"
 _LISTS = frozenset({"definitions", "old", "exclude", "skip", "kubernetes-version", "policies"})
 _PLACES = frozenset({"definitions", "old", "policies"})
-_FLAGS = frozenset({"warn-unknown", "ignore-missing-definitions", "references", "allow-empty"})
-_TEXTS = frozenset({"modules", "removed-in", "output", "user"})
+_FLAGS = frozenset(
+    {"warn-unknown", "ignore-missing-definitions", "references", "allow-empty", "admission"}
+)
+_TEXTS = frozenset({"modules", "operation", "output", "removed-in", "user"})
 _KEYS = _LISTS | _FLAGS | _TEXTS
 
 

@@ -1,9 +1,14 @@
 from inkube.schemas.offline.checks import Checks as Checks
 from inkube.schemas.offline.findings import CODES as CODES
 from inkube.schemas.offline.findings import Finding as Finding
+from inkube.schemas.offline.findings import Severity as Severity
+from inkube.schemas.offline.findings import at as at
+from inkube.schemas.offline.findings import ignored as ignored
 from inkube.schemas.offline.kinds import CRD as CRD
 from inkube.schemas.offline.kinds import Declared as Declared
 from inkube.schemas.offline.kinds import Kinds as Kinds
+from inkube.schemas.offline.needs import TEMPLATES as TEMPLATES
+from inkube.schemas.offline.needs import template_of as template_of
 from inkube.schemas.offline.reading import Part as Part
 from inkube.schemas.offline.reading import Read as Read
 from inkube.schemas.offline.reading import Unreadable as Unreadable

@@ -17,13 +17,15 @@ from inkube.schemas.offline.crdpaths import in_file
 from inkube.schemas.offline.findings import Finding, at
 from inkube.schemas.offline.kinds import CRD, Checked, Kinds
 from inkube.schemas.offline.reading import Key, Part, Read, Repeated, Unreadable
-from inkube.schemas.offline.references import Facts, Problem, facts_of
+from inkube.schemas.offline.references import Facts, facts_of
 from inkube.schemas.status import StatusError
 from inkube.schemas.strategy import Context
 
 NOW = "2026-01-01T00:00:00Z"
 """The time of the simulated writes; no rule depends on it."""
 _GENERATED = "xxxxx"  # what a server puts behind a generateName
+_UID = "00000000-0000-4000-8000-000000000000"
+"""The uid of the objects of simulated writes."""
 _OF_THE_SERVER = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation",
     "resourceVersion",
@@ -138,11 +140,6 @@ class Checks:
         namespaced = kind is None or kind.definition.namespaced
         return facts_of(read, namespaced=namespaced, with_references=with_references)
 
-    def problem(self, read: Read, problem: Problem) -> Iterable[Finding]:
-        """The finding for a problem of the set with this object, unless it is ignored."""
-        place = at(read, problem.code, problem.message, problem.field, hint=problem.hint)
-        return findings.ignored(read, [place])
-
     def _unknown(self, read: Read, text: str) -> Finding:
         match = _UNKNOWN.fullmatch(text)
         path = match[1] if match else ""
@@ -191,7 +188,11 @@ def _decoded(
     value: Object, kind: Checked, unknown: list[str] | None, sent: list[Empty] | None
 ) -> Object:
     """Decode an object as a server does, with defaults, namespace and name. Raises DecodeError."""
-    obj = kind.served.decode(value, unknown, sent)
+    try:
+        obj = kind.served.decode(value, unknown, sent)
+    except StatusError as refused:  # of CRDs, whose decoder makes the response, too
+        cause = refused.__cause__
+        raise (cause if isinstance(cause, DecodeError) else DecodeError(refused.message)) from None
     kind.strategy.default(obj)
     metadata = obj.setdefault("metadata", {})
     if kind.definition.namespaced:
@@ -208,7 +209,8 @@ def _name(obj: Object, metadata: Object, kind: Checked) -> str:
     generate = metadata.get("generateName")
     computed = "" if generate else kind.strategy.compute_name(obj)
     prefix = generate or kind.strategy.name_prefix(obj)
-    return computed or (f"{prefix}{_GENERATED}" if prefix else "")
+    uid = _UID if kind.definition.named_by_uid else ""
+    return computed or (f"{prefix}{_GENERATED}" if prefix else uid)
 
 
 def _stored(value: Object, kind: Checked) -> Object:

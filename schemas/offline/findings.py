@@ -154,6 +154,7 @@ def at_place(
 
 def ignored(read: Read, found: Iterable[Finding]) -> Iterable[Finding]:
     """The findings that no comment of the document ignores."""
-    if not read.document.has_comments_for_us:
+    document = read.document
+    if not document.has_comments_for_us:
         return found
-    return (each for each in found if not read.document.ignores(each.code, each.line))
+    return (each for each in found if not document.ignores(each.code, each.line))

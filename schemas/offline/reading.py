@@ -1,5 +1,6 @@
 """Documents to objects: decoded as a server decodes bodies, Lists unpacked."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,10 @@ from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 
+_LOOKS_LIKE = re.compile(
+    rb"""^(apiVersion|kind)\s*:|^\s{0,4}"(apiVersion|kind)"\s*:""", re.MULTILINE
+)
+"""A member of objects at the top of a document, even if the document cannot be read."""
 _ORIGINS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
 """Annotations of kustomize with the file of an object."""
 
@@ -39,8 +44,12 @@ class Read:
     @property
     def key(self) -> Key:
         """The key of the object."""
-        metadata = self.metadata
-        return (*self.group_kind, metadata.get("namespace") or "", metadata.get("name") or "")
+        namespace, name = (self.metadata.get(each) for each in ("namespace", "name"))
+        return (
+            *self.group_kind,
+            namespace if isinstance(namespace, str) else "",
+            name if isinstance(name, str) else "",
+        )
 
     @property
     def subject(self) -> str:
@@ -66,13 +75,13 @@ class Read:
 
 @dataclass(slots=True)
 class Unreadable:
-    """A document or a part of it that is no object. `line` is that of the document, from 1, 0 if
-    the error names none."""
+    """A document or a part of it that is no object."""
 
     read: Read
     code: str
     message: str
-    line: int = 0
+    is_other: bool = False
+    """Whether the document does not even look like an object: the file of another program."""
 
 
 @dataclass(slots=True)
@@ -92,7 +101,7 @@ def parts(document: Document) -> Iterator[Part]:
     try:
         decoded = bodies.decode(document.body, document.media, want_duplicates=True)
     except DecodeError as error:
-        yield Unreadable(whole, "syntax", error.text)
+        yield Unreadable(whole, "syntax", error.text, _LOOKS_LIKE.search(document.body) is None)
         return
     if decoded.value is None:
         return
@@ -106,12 +115,18 @@ def parts(document: Document) -> Iterator[Part]:
 def _unpacked(document: Document, value: Any, path: str) -> Iterator[Part]:
     missing = _missing(value)
     if missing:
-        yield Unreadable(Read(document, {}, path), "not-an-object", missing)
+        read = Read(document, {}, path)
+        yield Unreadable(read, "not-an-object", missing, not path and not _looks_like(value))
     elif isinstance(value.get("items"), list) and value["kind"].endswith("List"):
         for index, item in enumerate(value["items"]):
             yield from _unpacked(document, item, f"{path}items[{index}].")
     else:
         yield Read(document, value, path)
+
+
+def _looks_like(value: Any) -> bool:
+    """Whether a value has a member of objects with the type that it has in objects."""
+    return isinstance(value, dict) and ("kind" in value or isinstance(value.get("apiVersion"), str))
 
 
 def _missing(value: Any) -> str:

@@ -95,14 +95,17 @@ def _is_readable(selector: Any) -> bool:
     )
 
 
-def repeated(every: Iterable[Facts]) -> Iterator[Problem]:
-    """Yield a problem for each object with the kind, namespace and name of an earlier one."""
-    first: dict[Key, Facts] = {}
+def repeated(every: Iterable[Facts], *, across_files: bool) -> Iterator[Problem]:
+    """Yield a problem for each object with the kind, namespace and name of an earlier one.
+
+    Without `across_files`, only objects of one file count: a repository has variants in files.
+    """
+    first: dict[tuple[str, Key], Facts] = {}
     for facts in every:
         *_, kind, namespace, name = facts.key
         if not name:
             continue
-        before = first.setdefault(facts.key, facts)
+        before = first.setdefault(("" if across_files else facts.file, facts.key), facts)
         if before is not facts:
             text = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
             hint = f"the first one is document {before.document} of {before.file}"

@@ -1,0 +1,169 @@
+"""`validate` and a running server say the same words of changed objects of all kinds.
+
+`INKUBE_FUZZ=5000 pytest …` runs longer; `INKUBE_FUZZ_SEED` repeats a run.
+"""
+
+import asyncio
+import copy
+import json
+import os
+import random
+import re
+from typing import Any
+
+import pytest
+import samples
+from mutations import mutate
+
+from inkube.schemas import bodies, builtin, offline
+from inkube.schemas.documents import Document
+from inkube.schemas.golang import DecodeError
+from inkube.schemas.meta import split_api_version
+from inkube.schemas.offline.crdpaths import in_file
+
+ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
+SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
+KINDS = sorted(samples.OBJECTS)
+RULES = {"wrong-type", "unknown-field", "repeated-field", "warning", "deprecated", "scope"}
+"""Codes of findings that are no causes of a 422."""
+PLURALS = {(each.group, each.names.kind): each for each in builtin.definitions()}
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "rafts.example.org"},
+    "spec": {
+        "group": "example.org",
+        "scope": "Namespaced",
+        "names": {"plural": "rafts", "kind": "Raft"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "required": ["size"],
+                                "x-kubernetes-validations": [
+                                    {"rule": "self.size > 1", "message": "too small"}
+                                ],
+                                "properties": {
+                                    "size": {"type": "integer"},
+                                    "crew": {"type": "array", "items": {"type": "string"}},
+                                },
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def samples_of() -> dict[str, tuple[dict[str, Any], str]]:
+    """A valid object and the path of its collection, for each kind."""
+    found = {}
+    for kind in KINDS:
+        api_version, _, name = kind.rpartition("/")
+        group, version = split_api_version(api_version)
+        definition = PLURALS[group, name]
+        root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        place = f"{root}/namespaces/default" if definition.namespaced else root
+        found[kind] = (samples.make(api_version, name), f"{place}/{definition.names.plural}")
+    boat = {"apiVersion": "example.org/v1", "kind": "Raft", "metadata": {"name": "a"}}
+    boats = "/apis/example.org/v1/namespaces/default/rafts"
+    found["example.org/v1/Raft"] = ({**boat, "spec": {"size": 3, "crew": ["a"]}}, boats)
+    return found
+
+
+@pytest.fixture
+def checks():
+    """The checks, with the definition of a custom resource."""
+    found = offline.Checks(offline.Kinds.of_minor())
+    document = Document("crd.json", 1, 1, json.dumps(CRD).encode(), "json")
+    assert not list(found.define(offline.parts(document)))
+    return found
+
+
+def changed(rng: random.Random, sample: dict[str, Any]) -> bytes:
+    """A changed object, with the type of the sample."""
+    value = copy.deepcopy(sample)
+    inner = {key: value[key] for key in value if key not in ("apiVersion", "kind")}
+    for _ in range(rng.choice((1, 1, 2))):
+        made = mutate(rng, inner)
+        inner = made if isinstance(made, dict) else inner
+    inner |= {"apiVersion": sample["apiVersion"], "kind": sample["kind"]}
+    return json.dumps(inner).encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_validate_has_the_words_of_a_server(web, checks):
+    rng = random.Random(SEED)
+    assert (
+        await web.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", CRD)
+    ).code == 201
+    await web.server.settled()
+    known = samples_of()
+    differences, told = [], 0
+    for number in range(ROUNDS):
+        kind = rng.choice(sorted(known))
+        sample, path = known[kind]
+        body = changed(rng, sample)
+        try:
+            bodies.decode(body, "json", want_duplicates=True)
+        except DecodeError:
+            continue  # `test_nothing_that_cannot_be_read…` compares texts of parsers
+        strict, plain = await asyncio.gather(
+            web.ask("POST", f"{path}?dryRun=All&fieldValidation=Strict", body),
+            web.ask("POST", f"{path}?dryRun=All&fieldValidation=Ignore", body),
+        )
+        document = Document("a.json", 1, 1, body, "json")
+        found = [each for part in offline.parts(document) for each in checks.check(part)]
+        why = difference(strict, plain, found, is_crd=kind.endswith("CustomResourceDefinition"))
+        told += bool(found)
+        if why:
+            differences.append(f"{number} {kind}: {why}\n  {body.decode(errors='replace')[:600]}")
+    assert told > ROUNDS / 3
+    assert not differences, f"{len(differences)} of {ROUNDS}\n" + "\n".join(differences[:10])
+
+
+def difference(strict: Any, plain: Any, found: list[offline.Finding], *, is_crd: bool) -> str:
+    """What a server says differently, "" if it says the same. Admission has no offline checks
+    here: 403 and 404 say nothing."""
+    if plain.code in (403, 404, 409, 413, 500):
+        return ""
+    errors = [each for each in found if each.is_error]
+    decoding = [each for each in errors if each.code == "wrong-type"]
+    unknown = [each for each in errors if each.code in ("unknown-field", "repeated-field")]
+    message = strict.json.get("message", "") if strict.code == 400 else ""
+    if strict.code == 400 and "strict decoding error" in message:
+        listed = message.partition("strict decoding error: ")[2]
+        if sorted(each.message for each in unknown) != sorted(split(listed)):
+            return f"the server refuses {listed}, not {[each.message for each in unknown]}"
+    elif unknown and strict.code != 400:
+        return f"only validate finds {[each.message for each in unknown]}"
+    if plain.code == 400:
+        text = plain.json["message"]
+        if not any(each.message in text for each in errors):
+            return f"the server says {text}, not {[each.message for each in errors]}"
+        return ""
+    causes = plain.json.get("details", {}).get("causes", []) if plain.code == 422 else []
+    told = {(cause.get("field", ""), cause["message"]) for cause in causes}
+    if is_crd:  # findings name the path in the file
+        told = {(in_file(field), message) for field, message in told}
+    ours = {(each.field, each.message) for each in errors if each.code not in RULES}
+    ours = {(field or "<nil>" if ("<nil>", text) in told else field, text) for field, text in ours}
+    if plain.code == 422 and not decoding and told != ours:
+        return f"the server finds {sorted(told - ours)}, validate {sorted(ours - told)}"
+    if plain.code in (200, 201) and (ours or decoding):
+        return f"only validate refuses: {sorted(ours)} {[each.message for each in decoding]}"
+    return ""
+
+
+def split(listed: str) -> list[str]:
+    """The single texts of a strict error."""
+    return re.split(r', (?=(?:unknown|duplicate) field ")', listed)

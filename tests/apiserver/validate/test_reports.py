@@ -1,0 +1,99 @@
+"""Reports: each format has every finding, in the form that its readers know."""
+
+import json
+from xml.etree import ElementTree as ET
+
+import pytest
+
+TEXT = """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  namespace: default
+dota: {}
+---
+apiVersion: v1
+kind: Endpoints
+metadata: {name: a}
+"""
+FILES = {"a.yaml": TEXT, "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"}
+
+
+def test_text_shows_the_line_with_a_caret(run):
+    done = run("a.yaml", files=FILES)
+    assert done.lines == [
+        'a.yaml:6:1: error[unknown-field]: ConfigMap default/a: dota: unknown field "dota"',
+        "6 | dota: {}",
+        "  | ^^^^",
+        (
+            "a.yaml:8:1: warning[deprecated]: Endpoints a: v1 Endpoints is deprecated in v1.33+; "
+            "use discovery.k8s.io/v1 EndpointSlice"
+        ),
+        "8 | apiVersion: v1",
+        "  | ^^^^^^^^^^",
+    ]
+    assert done.err == "2 documents, 1 error, 1 warning\n"
+
+
+def test_a_summary_counts_objects_and_findings(run):
+    done = run("-oshort", "--summary", files=FILES)
+    assert done.err.splitlines()[:-1] == [
+        "objects",
+        "       2 ConfigMap",
+        "       1 Endpoints",
+        "findings",
+        "       1 deprecated (warning)",
+        "       1 unknown-field (error)",
+    ]
+
+
+def test_json_has_every_member(run):
+    shown = json.loads(run("-ojson", files=FILES).out)
+    assert (shown["documents"], len(shown["errors"]), len(shown["warnings"])) == (3, 1, 1)
+    assert shown["errors"][0] == {
+        "file": "a.yaml", "document": 1, "line": 6, "column": 1, "length": 4,
+        "subject": "ConfigMap default/a", "field": "dota", "code": "unknown-field",
+        "type": "BadRequest", "message": 'unknown field "dota"',
+    }  # fmt: skip
+
+
+def test_junit_has_a_case_for_each_file(run):
+    root = ET.fromstring(run("-ojunit", files=FILES).out)
+    assert root.attrib == {"tests": "2", "failures": "1"}
+    cases = {case.get("name"): [each.tag for each in case] for case in root.iter("testcase")}
+    assert cases == {"a.yaml": ["failure", "system-out"], "b.yaml": []}
+
+
+def test_tap_has_a_test_for_each_file(run):
+    lines = run("-otap", files=FILES).lines
+    assert lines[:3] == ["TAP version 13", "1..2", "not ok 1 - a.yaml"]
+    assert lines[-1] == "ok 2 - b.yaml"
+
+
+def test_sarif_names_rules_and_regions(run):
+    (ran,) = json.loads(run("-osarif", files=FILES).out)["runs"]
+    assert {rule["id"] for rule in ran["tool"]["driver"]["rules"]} == {
+        "unknown-field",
+        "deprecated",
+    }
+    first = ran["results"][0]
+    assert (first["ruleId"], first["level"]) == ("unknown-field", "error")
+    region = first["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 6, "startColumn": 1, "endColumn": 5}
+
+
+def test_annotations_escape_what_their_syntax_uses(run):
+    files = {"a,b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '50%'}\n"}
+    (line,) = run("-ogithub", files=files).lines
+    place = "file=a%2Cb.yaml,line=3,col=18,endColumn=23,title=invalid"
+    assert line.startswith(
+        f'::error {place}::ConfigMap 50%25: metadata.name: Invalid value: "50%25"'
+    )
+
+
+@pytest.mark.parametrize("format", ["text", "short", "json", "junit", "tap", "sarif", "github"])
+def test_every_report_says_that_nothing_is_wrong(run, format):
+    done = run("-o", format, "b.yaml", files=FILES)
+    assert done.code == 0
+    assert "error" not in done.out.replace('"errors": []', "")

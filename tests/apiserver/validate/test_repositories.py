@@ -1,0 +1,220 @@
+"""A folder as it is: what is found, recognised and left out, and where its settings are."""
+
+import gzip
+import json
+
+import pytest
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
+BAD = MAP % "A"
+"""A ConfigMap with a wrong name."""
+
+
+def test_a_folder_is_searched_and_hidden_files_are_not(run):
+    files = {
+        "b/a.yml": BAD,
+        "b/.hidden.yaml": BAD,
+        ".github/a.yaml": BAD,
+        "c.json": "{}",
+        "d.txt": BAD,
+    }
+    done = run("-oshort", files=files)
+    assert done.places == ["b/a.yml:3:18 invalid"]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["b", "b/", "b/*", "**/a.yaml", "a.yaml", "b/**", "./b/a.yaml", "*/a.yaml"]
+)
+def test_patterns_leave_files_out(run, pattern):
+    files = {"b/a.yaml": BAD, "c.yaml": MAP % "c"}
+    assert run("--exclude", pattern, files=files) == (0, "", "1 document, 0 errors\n")
+
+
+def test_kinds_are_left_out_by_name_or_by_version(run):
+    files = {"a.yaml": f"{BAD}---\n{MAP % 'b'}"}
+    for kind in ("ConfigMap", "v1/ConfigMap"):
+        done = run("--skip", kind, "--allow-empty", files=files)
+        assert (done.code, done.out) == (0, "")
+        assert "skipped: 2 objects of a skipped kind" in done.err
+    assert run("--skip", "v2/ConfigMap").code == 1
+
+
+def test_unknown_kinds_are_left_out_if_asked(run):
+    files = {"a.yaml": "apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: a}\n"}
+    assert run(files=files).code == 1
+    assert run("--ignore-missing-definitions").code == 0
+
+
+@pytest.mark.parametrize("comment", ["# inkube: ignore", "# inkube: ignore[invalid, required]"])
+def test_comments_ignore_findings_of_a_document_or_a_line(run, comment):
+    assert run("a.yaml", files={"a.yaml": f"{comment}\n{BAD}"}).code == 0
+    assert run("a.yaml", files={"a.yaml": BAD.replace("A}", f"A}} {comment}")}).code == 0
+    assert run("a.yaml", files={"a.yaml": f"{BAD}---\n{comment}\n{MAP % 'b'}"}).code == 1
+
+
+def test_a_comment_ignores_no_other_codes(run):
+    text = f"# inkube: ignore[unknown-field, required]\n{BAD}"
+    assert run("a.yaml", files={"a.yaml": text}).code == 1
+
+
+KUSTOMIZATION = """\
+resources: [a.yaml]
+patches:
+- path: patch.yaml
+configMapGenerator:
+- {name: c, files: [key=data.json]}
+"""
+
+
+def test_kustomizations_patches_and_their_inputs_are_named(run):
+    files = {
+        "kustomization.yaml": KUSTOMIZATION,
+        "a.yaml": MAP % "a",
+        "patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n",
+        "data.json": '{"kind": "nothing"}',
+        "patches/more.yaml": "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
+    }
+    done = run(files=files)
+    assert (done.code, done.out) == (0, "")
+    assert done.err == "1 document, 0 errors, skipped: 3 patches, skipped: 1 kustomization\n"
+
+
+def test_a_kustomization_completes_its_resources_but_forgives_no_unknown_field(run):
+    text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec:\n  bogus: 1\n"
+    files = {"kustomization.yaml": "resources: [a.yaml]\ncommonLabels: {app: a}\n", "a.yaml": text}
+    assert run("-oshort", files=files).places == ["a.yaml:5:3 unknown-field"]
+
+
+def test_charts_are_named_and_their_plain_files_are_checked(run):
+    files = {
+        "web/Chart.yaml": "apiVersion: v2\nname: web\n",
+        "web/values.yaml": "kind: nothing\n",
+        "web/values-prod.yaml": "apiVersion: x\n",
+        "web/templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\n",
+        "web/crds/a.yaml": BAD,
+    }
+    done = run("-oshort", files=files)
+    assert done.places == ["web/crds/a.yaml:3:18 invalid"]
+    assert "skipped: 3 files of a Helm chart, skipped: 1 Helm template" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a: {{ b }}\n", "template"),
+        ("apiVersion: v1\nkind: Config\nclusters: []\n", "kubeconfig"),
+        ("apiVersion: kind.x-k8s.io/v1alpha4\nkind: Cluster\n", "configuration of kind"),
+        ("apiVersion: 1\ndatasources: []\n", "file without objects"),
+        ('[{"kind": "nothing"}]\n', "file without objects"),
+        ("a: [\n", "file without objects"),
+    ],
+)
+def test_files_of_other_programs_are_named(run, text, why):
+    done = run(files={"a.yaml": text, "b.yaml": MAP % "b"})
+    assert (done.code, done.out) == (0, "")
+    assert done.err.endswith(f"skipped: 1 {why}\n")
+
+
+def test_what_looks_like_an_object_has_to_be_one(run):
+    done = run("-oshort", files={"a.yaml": "kind: Pod\n", "b.yaml": "apiVersion: v1\na: [\n"})
+    assert done.places == ["a.yaml:1:1 not-an-object", "b.yaml:2:1 syntax"]
+
+
+def test_positions_of_generated_text_name_their_source(run):
+    text = f"---\n# Source: web/templates/map.yaml\n{BAD}"
+    done = run("-oshort", "-", stdin=text)
+    assert done.lines[0].startswith("<stdin>:5:18: ConfigMap A: metadata.name: Invalid value")
+    assert "(source: web/templates/map.yaml)" in done.lines[0]
+    origin = "{name: A, annotations: {config.kubernetes.io/path: base/map.yaml}}"
+    done = run("-oshort", "-", stdin=BAD.replace("{name: A}", origin))
+    assert "(source: base/map.yaml)" in done.lines[0]
+
+
+def test_json_lines_lists_and_packed_files_are_read(run):
+    bad = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "A"}}
+    listed = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [{**bad, "metadata": {"name": "b"}}, bad],
+    }
+    files = {
+        "a.jsonl": f"{json.dumps(bad)}\n{json.dumps(bad | {'metadata': {'name': 'B'}})}\n",
+        "b.yaml.gz": gzip.compress(BAD.encode()),
+        "c.json": json.dumps(listed, indent=1),
+    }
+    done = run("-oshort", files=files)
+    assert done.places == [
+        "a.jsonl:1:64 invalid",
+        "a.jsonl:2:64 invalid",
+        "b.yaml.gz:3:18 invalid",
+        "c.json:16:13 invalid",
+    ]
+    assert "items[1].metadata.name" in done.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nowhere.yaml",), "nowhere.yaml: no such file or folder"),
+        (("empty.yaml",), "no object was found"),
+        (("-d", "nowhere"), "nowhere: no such file or folder"),
+        (("--kubernetes-version", "1.2"), "'1.2' is not a supported version"),
+        (("--removed-in", "soon"), "'soon' is not a version such as 1.37"),
+        (("--strict", "--warn-unknown"), "--warn-unknown turns it off"),
+        (("broken.gz",), "broken.gz cannot be read"),
+    ],
+)
+def test_bad_input_is_exit_code_two_and_says_what_to_do(run, arguments, words):
+    files = {"empty.yaml": "# nothing\n---\n", "broken.gz": b"\x1f\x8b\x00", "a.yaml": MAP % "a"}
+    done = run(*arguments, files=files)
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_empty_input_can_be_accepted(run):
+    assert run("a.yaml", "--allow-empty", files={"a.yaml": "# nothing\n"}).code == 0
+
+
+SETTINGS = "validate:\n  exclude: [b]\n  warn-unknown: true\n  definitions: crds\n"
+PROJECT = '[tool.inkube.validate]\nexclude = ["b"]\nwarn-unknown = true\ndefinitions = "crds"\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(".inkube.yaml", SETTINGS), ("pyproject.toml", PROJECT)]
+)
+def test_settings_are_found_by_walking_up(run, name, text):
+    files = {
+        name: text,
+        "b/a.yaml": BAD,
+        "c/d/a.yaml": f"{MAP % 'a'}dota: {{}}\n",
+        "crds/a.yaml": MAP % "a",
+    }
+    done = run("-oshort", "c/d", files=files)
+    assert (done.code, done.places) == (0, ["c/d/a.yaml:4:1 unknown-field"])
+    assert run("-oshort", files=files).err.startswith("2 documents, 0 errors, 1 warning")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("validate: {exclud: [a]}", "exclud is not a setting of validate; did you mean exclude?"),
+        ("validate: {warn-unknown: 1}", "warn-unknown is true or false, not 1"),
+        ("validate: [a]", "the settings of validate are a mapping"),
+        ("validate: {skip: [{}]}", "skip is a text or a list of texts"),
+        ("a: [", "cannot be read"),
+    ],
+)
+def test_wrong_settings_are_said(run, text, words):
+    done = run(files={".inkube.yaml": text, "a.yaml": MAP % "a"})
+    assert done.code == 2
+    assert words in done.err
+
+
+def test_several_processes_find_the_same(run):
+    files = {
+        f"{number:02}.yaml": (BAD if number % 3 else MAP % f"m{number}") for number in range(45)
+    }
+    one, two = run("-ojson", files=files), run("-ojson", "-j", "2")
+    assert (one.code, two.code) == (1, 1)
+    assert one.out == two.out
+    assert len(json.loads(one.out)["errors"]) == 30
