@@ -48,6 +48,9 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
     Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
     """
     if media == "yaml":
+        value = golang.goyaml.read_json(body)
+        if value is not None and not duplicate_fields(body, value):
+            return Decoded(value, [], "yaml")
         document = golang.goyaml.loads(body)
         return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")
     value = gojson.loads(body)

@@ -236,9 +236,10 @@ def forbidden(group: str, resource: str, name: str, reason_text: str) -> StatusE
     return StatusError(403, Reason.FORBIDDEN, text, details=_details(group, resource, name))
 
 
-def unauthorized() -> StatusError:
-    """401: the credentials are missing or unknown."""
-    return StatusError(401, Reason.UNAUTHORIZED, "Unauthorized")
+def unauthorized(advice: str = "") -> StatusError:
+    """401: the credentials are missing or unknown. The message contains the advice."""
+    message = f"Unauthorized: {advice}" if advice else "Unauthorized"
+    return StatusError(401, Reason.UNAUTHORIZED, message)
 
 
 def bad_request(message: str) -> StatusError:

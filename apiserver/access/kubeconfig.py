@@ -18,8 +18,8 @@ _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"
 """Words that YAML 1.1 reads as booleans or null."""
 _SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
 ANYBODY = "anybody"
-"""The token for an open server, which accepts it as no token. Without credentials to send over TLS,
-kubectl prompts for a user name and a password."""
+"""The token of the administrator of an open server. Without credentials to send over TLS, kubectl
+prompts for a user name and a password."""
 
 
 class Access(NamedTuple):

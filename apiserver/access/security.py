@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import admission, auth
+from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.auth import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -33,6 +34,10 @@ from inkube.schemas.builtin import gates
 from inkube.storage import BaseStore
 
 MODES = ("AlwaysAllow", "RBAC")
+_OPEN = (
+    "this server needs no token and does not know the one that was sent; send no token, or start "
+    "the server with --token-auth-file"
+)
 _ANSWERS_PLAINLY = 34
 """The last minor that responds with a plain 500 to impersonation headers without a user."""
 
@@ -114,7 +119,7 @@ def build(
     authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
-    tokens = {token: ADMIN} if token else {}
+    tokens = {token or kubeconfig.ANYBODY: ADMIN} if token or is_open else {}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
     authenticator = Authenticator(
@@ -122,7 +127,7 @@ def build(
         fallback=_fallback(options, is_open=is_open),
         tokens=tokens,
         certificates=serving_certificate is not None,
-        lenient=is_open,
+        advice=_OPEN if is_open else "",
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY

@@ -24,24 +24,19 @@ from inkube.schemas import status
 
 Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
-_WEB_TOKEN = "eyJ"
-"""The start of every JSON object in base64: of the header of a JSON Web Token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
     """Finds the user of a certificate or token. `fallback` is the user of requests with neither;
-    None: they are rejected with 401.
-
-    An invalid token is rejected with 401. With `lenient` (an open server, which has no other tokens
-    than those of service accounts), this applies to JSON Web Tokens; others get the fallback.
-    """
+    None: they are rejected with 401, as invalid tokens are. `advice` is added to the message for an
+    invalid token."""
 
     accounts: ServiceAccountTokens
     fallback: User | None = None
     tokens: Tokens = field(default_factory=dict)
     certificates: bool = False
-    lenient: bool = False
+    advice: str = ""
 
     def identify(self, request: web.BaseRequest) -> User:
         """The user of a request. Raises StatusError 401."""
@@ -54,8 +49,7 @@ class Authenticator:
             try:
                 return self.verify(token).user
             except TokenRefused as error:
-                if not self.lenient or _is_web_token(token):
-                    raise status.unauthorized() from error
+                raise status.unauthorized(self.advice) from error
         if self.fallback is None:
             raise status.unauthorized()
         return self.fallback
@@ -89,11 +83,6 @@ def bearer(header: str) -> str:
     """Return the token of an Authorization header, or "" without one."""
     parts = header.strip().split(" ")
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
-
-
-def _is_web_token(token: str) -> bool:
-    """Whether a token has the form of a JSON Web Token, also of a damaged or shortened one."""
-    return token.startswith(_WEB_TOKEN) or token.count(".") == 2
 
 
 def _of_protocols(request: web.BaseRequest) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 from yaml import events
 
-from inkube.schemas.golang import gotext
+from inkube.schemas.golang import gojson, gotext
 from inkube.schemas.golang.gojson import MAX_DEPTH, settle_numbers
 from inkube.schemas.golang.unmarshal import DecodeError
 
@@ -29,6 +29,9 @@ _MOST = 500_000
 """The largest number of values in a document, including those of aliases. More would take seconds.
 Upstream's only limit is the time of its request."""
 _TAG = "tag:yaml.org,2002:"
+_NOT_ALIKE = re.compile(rb"[^ -~]|\\[u/]")
+_LONGEST_KEY = 500
+_INT64 = 2**63
 
 
 @dataclass(slots=True)
@@ -54,6 +57,38 @@ def loads(body: bytes) -> Document:
     except yaml.reader.ReaderError as error:
         raise DecodeError(f"yaml: {error.reason}") from error
     return Document(settle_numbers(builder.value), builder.duplicates)
+
+
+def read_json(body: bytes) -> Any:
+    """Return the value of a body that YAML and JSON read alike, at a tenth of the cost of YAML; or
+    None. Clients send JSON where YAML is required, such as kubectl in a server-side apply. Repeated
+    keys are not found.
+
+    Left out is what YAML reads differently or refuses: other characters than those of one line of
+    ASCII, some escapes, numbers that are no integers of 64 bits, long keys (libyaml ends them after
+    1,024 characters) and too many values.
+    """
+    text = body.removesuffix(b"\n")
+    if text[:1] != b"{" or _NOT_ALIKE.search(text) is not None:
+        return None
+    try:
+        value = gojson.loads(text)
+    except DecodeError:
+        return None
+    pending, values = [value], 0
+    while pending:
+        item = pending.pop()
+        values += 1
+        if type(item) is dict:
+            if any(len(key) > _LONGEST_KEY for key in item):
+                return None
+            values += len(item)
+            pending += item.values()
+        elif type(item) is list:
+            pending += item
+        elif type(item) is float or (type(item) is int and not -_INT64 <= item < _INT64):
+            return None
+    return value if values <= _MOST else None
 
 
 def _events(parser: Any) -> Iterator[Any]:

@@ -6,7 +6,7 @@ order, as `fieldsets.ordered` returns them. Follows structured-merge-diff typed/
 value is compared with a missing one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from inkube.schemas import caches
@@ -84,18 +84,20 @@ def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
     """The path element of every item and its index, in upstream's order."""
     keys = listitems.texts(kind, items)
     if keys is None:
-        return _sorted(listitems.elements(kind, items))
+        return sorted(_numbered(listitems.elements(kind, items)), key=_place)
     order = _ORDERS.get((kind, *keys))
     if order is None:
-        order = _sorted(listitems.elements(kind, items))
+        elements = _numbered(listitems.elements(kind, items))
+        # as `_place`, which would read each key back from its element
+        order = tuple(sorted(elements, key=lambda pair: keys[pair[1]]))
         length = sum(map(len, keys))
         if length <= CHARACTERS:
             _ORDERS.weigh((kind, *keys), order, length)
     return order
 
 
-def _sorted(elements: list[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(zip(elements, range(len(elements)), strict=True), key=_place))
+def _numbered(elements: list[str]) -> Iterable[tuple[str, int]]:
+    return zip(elements, range(len(elements)), strict=True)
 
 
 def _place(pair: tuple[str, int]) -> tuple[Any, ...]:

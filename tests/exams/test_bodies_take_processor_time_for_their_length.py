@@ -26,7 +26,7 @@ SHORT = (
 )  # fmt: skip
 LONGEST = 0.15
 """Seconds of processor time between two turns of the event loop."""
-MOST = 4.0
+MOST = 2.5
 """Seconds of processor time for a body of the maximum size."""
 RATIO = 3.5
 """The largest factor of the time for twice the length; linear is 2."""

@@ -78,7 +78,8 @@ async def test_a_foreign_page_cannot_write_to_an_open_server(ask_open) -> None:
         assert code == 403, origin
     code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://evil.example"})
     assert code == 403
-    code, _ = await ask_open("POST", path, NAMESPACE, headers={"Origin": "http://LOCALHOST:3000"})
+    own = {"Origin": "http://LOCALHOST:3000"}
+    code, _ = await ask_open("POST", path, NAMESPACE, token=None, headers=own)
     assert code == 201
 
 
@@ -240,7 +241,7 @@ async def test_a_server_with_users_and_no_rules_knows_no_nobody(token_file) -> N
 
 
 @pytest.mark.parametrize("mode", ["AlwaysAllow", "RBAC"])
-async def test_an_open_server_judges_tokens_of_service_accounts(mode: str) -> None:
+async def test_an_open_server_judges_every_token(mode: str) -> None:
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "bot"}}
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     accounts = "/api/v1/namespaces/default/serviceaccounts"
@@ -261,8 +262,17 @@ async def test_an_open_server_judges_tokens_of_service_accounts(mode: str) -> No
 
         assert await code(token) == await code(kubeconfig.ANYBODY) == 201
         signed, _, _ = token.rpartition(".")
-        for bad in ("a.b.c", token[:-2], signed, signed + ".", token[:40]):
+        for bad in ("a.b.c", token[:-2], signed, signed + ".", token[:40], "wrong", "admin"):
             assert await code(bad) == 401, bad
+        headers = {"Authorization": "Bearer of-another-server"}
+        async with session.get("/api", headers=headers) as answer:
+            assert (
+                "send no token, or start the server with --token-auth-file"
+                in (await answer.json())["message"]
+            )
+        for sent in ("Basic YTpi", "Bearer", "Bearer "):  # no tokens
+            async with session.get("/api", headers={"Authorization": sent}) as answer:
+                assert answer.status == 200
         clock.advance(4000)
         assert await code(token) == 401, "it has expired"
 

@@ -1,10 +1,14 @@
 """YAML bodies: version 1.1, the first document, converted to JSON as in Go."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inkube.schemas import bodies
+from inkube.schemas.golang import goyaml
 from inkube.schemas.golang.unmarshal import DecodeError
 
 
@@ -38,6 +42,52 @@ def decode(text: str) -> bodies.Decoded:
 )
 def test_a_document_is_read_as_kubernetes_reads_it(text: str, value: Any) -> None:
     assert decode(text).value == value
+
+
+KEYS = st.text(max_size=3) | st.sampled_from(["<<", "a" * 600, "a" * 1100, "y", "1", "~", "é"])
+SCALARS = (
+    st.none() | st.booleans() | st.text(max_size=5) | st.floats(allow_nan=False, width=32)
+    | st.integers(-(2**66), 2**66) | st.sampled_from(["\t", "\x7f", "\\", "/", "\n", "#", ": "])
+)  # fmt: skip
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3)
+)
+
+
+@given(
+    st.dictionaries(KEYS, VALUES, max_size=4),
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (" ,\t", " :"), (",\n", ":\n")]),
+    st.sampled_from(["", "\n", " x", "\n---\n{}"]),
+)
+def test_json_that_is_read_as_json_is_the_same_as_yaml(
+    value: Any, ascii: bool, separators: tuple[str, str], end: str
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii, separators=separators) + end
+    body = text.encode("utf-8", "surrogatepass")
+    read = goyaml.read_json(body)
+    if read is not None:
+        assert json.dumps(read) == json.dumps(goyaml.loads(body).value)
+
+
+@pytest.mark.parametrize("depth", [239, 240, 241, 300])
+def test_json_is_as_deep_as_yaml(depth: int) -> None:
+    body = b'{"a":' * depth + b"1" + b"}" * depth
+    try:
+        expected = goyaml.loads(body).value
+    except DecodeError:
+        expected = None
+    assert goyaml.read_json(body) == expected
+
+
+def test_json_that_kubectl_sends_is_read_as_json() -> None:
+    meta = {"name": "a", "labels": {"x/y": "1.5"}}
+    value = {"kind": "Pod", "metadata": meta, "spec": {"p": [80, True, None]}}
+    assert goyaml.read_json(json.dumps(value, separators=(",", ":")).encode() + b"\n") == value
+
+
+def test_repeated_keys_of_json_are_found_by_their_lines() -> None:
+    assert decode('{"a":1,"b":{"a":1},"a":2}').duplicates == ['line 1: key "a" already set in map']
 
 
 @pytest.mark.parametrize(
