@@ -1,9 +1,10 @@
 """Rooms are imported only by their public names (doors): those in `__init__`."""
 
+import re
 from pathlib import Path
 
 import pytest
-from doors import House, by_room
+from doors import ROOTS, House, by_room
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,3 +47,19 @@ def test_a_room_may_look_into_itself(house: Path) -> None:
         "from inkube.schemas.room.inner import other\n"
     )
     assert House(house).deep() == []
+
+
+_FACADES = {"apiserver.testing"}
+"""Rooms that gather names of others for users."""
+
+
+def test_a_stub_names_what_is_in_its_room() -> None:
+    foreign = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in ROOT.glob("*/**/__init__.pyi")
+        if (room := ".".join(path.relative_to(ROOT).parts[:-1])) not in _FACADES
+        and room.split(".")[0] in ROOTS
+        for module, name in re.findall(r"^from (\S+) import (\w+)", path.read_text(), re.MULTILINE)
+        if module != f"inkube.{room}" and not module.startswith(f"inkube.{room}.")
+    ]
+    assert foreign == []

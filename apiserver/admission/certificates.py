@@ -88,11 +88,10 @@ class CertificateSubjectRestriction(Plugin):
         if block is None:
             return
         try:
-            subject = auth.x509.load_der_x509_csr(block[1]).subject
+            groups = auth.signers.organizations(block[1])
         except ValueError as error:
             why = f"failed to parse CSR: {error}"
             raise status.forbidden(_GROUP, _PLURAL, write.name, why) from error
-        groups = subject.get_attributes_for_oid(auth.NameOID.ORGANIZATION_NAME)
-        if any(group.value == _MASTERS for group in groups):
+        if _MASTERS in groups:
             why = f"use of {_CLIENT} signer with {_MASTERS} group is not allowed"
             raise status.forbidden(_GROUP, _PLURAL, write.name, why)

@@ -1,7 +1,3 @@
-from cryptography import x509 as x509
-from cryptography.fernet import Fernet as Fernet
-from cryptography.x509.oid import NameOID as NameOID
-
 from inkube.apiserver.auth import attributes as attributes
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
@@ -25,6 +21,7 @@ from inkube.apiserver.auth.authorizer import Authorizer as Authorizer
 from inkube.apiserver.auth.authorizer import require as require
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
+from inkube.apiserver.auth.ciphers import Fernet as Fernet
 from inkube.apiserver.auth.flows import Flows as Flows
 from inkube.apiserver.auth.frontproxy import Identity as Identity
 from inkube.apiserver.auth.keyfiles import KeyFiles as KeyFiles

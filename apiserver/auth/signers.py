@@ -81,6 +81,14 @@ def client(authority: Authority, name: str, groups: Collection[str]) -> tuple[by
     return certificate, certificates.secret(key)
 
 
+def organizations(request: bytes) -> list[str]:
+    """Return the organizations (groups) in the subject of a request for a certificate, as DER.
+    Raises ValueError."""
+    subject = x509.load_der_x509_csr(request).subject
+    names = subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return [str(each.value) for each in names]
+
+
 def sign(authority: Authority, request: Request) -> bytes:
     """Return the certificate for a request, as PEM. Raises ValueError with the reason if its signer
     refuses it."""

@@ -5,6 +5,6 @@ server's response. Code that embeds a server uses `InProcessClient`. The server'
 one whose requests Faults can select.
 """
 
-from inkube.schemas import lazy
-
-__getattr__ = lazy.exports(__name__)
+from inkube.apiserver.client.faultinjection import FaultInjection as FaultInjection
+from inkube.apiserver.client.inprocess import CONTROLLER as CONTROLLER
+from inkube.apiserver.client.inprocess import InProcessClient as InProcessClient

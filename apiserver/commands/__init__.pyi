@@ -25,4 +25,3 @@ from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
 from inkube.apiserver.commands.world import world_command as world_command
-from inkube.apiserver.envtest import kubeapi as kubeapi

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from inkube.apiserver import commands
+from inkube.apiserver import envtest
 from inkube.apiserver.envtest import Arguments, Flag, FlagError, assets, etcd, flags, kubeflags
 from inkube.schemas import releases
 from inkube.storage import StorageError
@@ -50,7 +50,7 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
     if given is None:
         return
     try:
-        commands.kubeapi.run(given)
+        envtest.kubeapi.run(given)
     except (FlagError, etcd.EtcdError, StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
 

@@ -1,5 +1,3 @@
-from importlib import metadata as metadata
-
 from inkube.apiserver.discovery import issuer as issuer
 from inkube.apiserver.discovery.debugging import Debugging as Debugging
 from inkube.apiserver.discovery.endpoints import Endpoint as Endpoint

@@ -8,11 +8,11 @@ from typing import Protocol
 from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
-from inkube.apiserver import discovery, http
+from inkube.apiserver import http
 from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
-from inkube.schemas import caches, status
+from inkube.schemas import caches, lazy, status
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
@@ -74,7 +74,10 @@ def version_document(release: Release) -> Object:
         "goVersion": "none",
         "compiler": platform.python_implementation(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
-        "inkube": {"name": "inkube", "version": discovery.metadata.version("inkube")},
+        "inkube": {
+            "name": "inkube",
+            "version": lazy.named("importlib.metadata", "version")("inkube"),
+        },
     }
 
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube import storage
-from inkube.apiserver import sources
 from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, SystemFields
-from inkube.apiserver.sources import beginnings
+from inkube.apiserver.sources import beginnings, compatibility, past, replay, snapshots, unserved
 from inkube.apiserver.sources.progress import Progress
+from inkube.apiserver.sources.sharedkeys import SharedKeys
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
 from inkube.schemas import releases
 from inkube.storage import (
@@ -42,9 +42,9 @@ class Foundation:
     clock: Clock
     system_fields: SystemFields
     keys: Keys
-    snapshot: "sources.snapshots.Snapshot | None"
+    snapshot: "snapshots.Snapshot | None"
     """The snapshot from which the store began."""
-    player: "sources.replay.Player | None"
+    player: "replay.Player | None"
     """Replays a captured file, after the server is ready."""
     is_shared: bool
     """Whether other servers can run controllers on the same log."""
@@ -67,9 +67,9 @@ async def open_foundation(
         await stack.enter_async_context(store)
     minor = options.release.minor
     if minor != releases.NEWEST.minor and store.revision:
-        sources.compatibility.check(store, minor)
+        compatibility.check(store, minor)
     if options.data is not None or options.database:
-        for warning in sources.unserved.warnings(store, options.module_names):
+        for warning in unserved.warnings(store, options.module_names):
             logger.warning("%s", warning)
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
@@ -88,8 +88,8 @@ def _clock(options: Options, revision: Callable[[], int]) -> Clock:
 
 async def _log(
     options: Options,
-    start_snapshot: "sources.snapshots.Snapshot | None",
-    replay_player: "sources.replay.Player | None",
+    start_snapshot: "snapshots.Snapshot | None",
+    replay_player: "replay.Player | None",
     system_fields: SystemFields,
 ) -> Log:
     if replay_player is not None:
@@ -98,14 +98,14 @@ async def _log(
     if beginnings.is_default_start(options):
         first = beginnings.snapshot(options, system_fields)
     own = log(options, first)
-    return own if options.at is None else await sources.past.at(own, options)
+    return own if options.at is None else await past.at(own, options)
 
 
 async def _keys(
-    options: Options, store: Store, start_snapshot: "sources.snapshots.Snapshot | None"
+    options: Options, store: Store, start_snapshot: "snapshots.Snapshot | None"
 ) -> Keys:
     if options.database:
-        return await sources.SharedKeys.read(store)
+        return await SharedKeys.read(store)
     token = options.worker.admin_token if options.worker else ""
     return KeyFiles(options.data, None if start_snapshot is None else start_snapshot.keys, token)
 
@@ -116,9 +116,9 @@ def validated(options: Options) -> Options:
     Raises ValueError for options that request such a feature.
     """
     if options.at is not None:
-        options = sources.past.validated(options)
+        options = past.validated(options)
     if options.replay is not None:
-        options = sources.replay.validated(options)
+        options = replay.validated(options)
     return options
 
 
@@ -133,7 +133,7 @@ def store_options(options: Options) -> StoreOptions:
     )
 
 
-async def snapshot(options: Options) -> "sources.snapshots.Snapshot | None":
+async def snapshot(options: Options) -> "snapshots.Snapshot | None":
     """Return the snapshot from which an in-memory server begins. Raises ValueError, OSError,
     LogError."""
     source = options.snapshot
@@ -142,18 +142,18 @@ async def snapshot(options: Options) -> "sources.snapshots.Snapshot | None":
     if options.data is not None or options.database:
         raise ValueError("snapshot is for servers in memory: remove data or database")
     if isinstance(source, str | Path):
-        return await sources.snapshots.load(source)
-    if not isinstance(source, sources.snapshots.Snapshot):
+        return await snapshots.load(source)
+    if not isinstance(source, snapshots.Snapshot):
         raise TypeError(f"snapshot is a Snapshot or the path of a file, not {source!r}")
     return source
 
 
-async def player(options: Options) -> "sources.replay.Player | None":
+async def player(options: Options) -> "replay.Player | None":
     """Return the player of a captured file, if the options name one. Raises StorageError,
     ValueError."""
     if options.replay is None:
         return None
-    return await sources.replay.open_player(options.replay, options.speed)
+    return await replay.open_player(options.replay, options.speed)
 
 
 def log(options: Options, start_snapshot: Snapshot | None) -> Log:

@@ -49,8 +49,6 @@ LATER = (
     "inkube.apiserver.control.endpoints",
     "inkube.apiserver.actions.server",
     "inkube.apiserver.console.requestlog",
-    "inkube.apiserver.registry.scales",
-    "inkube.apiserver.registry.scaling",
     "inkube.apiserver.defaults.apiservices",
     "inkube.apiserver.process.trimming",
     "inkube.apiserver.declared.hosts",
