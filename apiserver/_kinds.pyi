@@ -72,6 +72,7 @@ from inkube.schemas.clock import Clock as Clock
 from inkube.controllers.environment import Environment as Environment
 from inkube.controllers.environment import Memo as Memo
 from inkube.controllers.environment import Recheck as Recheck
+from inkube.controllers.environment import Service as Service
 from inkube.controllers.events import Recorder as Recorder
 from inkube.controllers.eventseries import SeriesRecorder as SeriesRecorder
 from inkube.controllers.informer import Change as Change

@@ -6,7 +6,7 @@ The composition root creates one environment for all kinds.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from inkube.controllers.client import Client
 from inkube.controllers.events import Recorder
@@ -32,6 +32,24 @@ class Recheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Service(Generic[T]):
+    """The typed key of a service: `OFFICE: Service[Office] = Service("office")`.
+
+    Its name is that of the parameter by which checks receive the service. A kind lists the services
+    that its other code uses in `KindModule.needs`.
+    """
+
+    name: str
+
+    def of(self, services: Mapping[str, Any]) -> T:
+        """Return the service among others. Raises LookupError if it is missing."""
+        if self.name not in services:
+            raise LookupError(f"no service named {self.name!r}; there are {sorted(services)}")
+        found: T = services[self.name]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """The data and services outside an object. A check receives one of the `services` by the name
     of its parameter."""
@@ -50,6 +68,10 @@ class Environment:
     """Checks await its `turn` before larger steps, so that many objects do not delay requests."""
     records: Records = field(default_factory=NoRecords)
     """Writes derived objects, without rules and admission."""
+
+    def service(self, key: Service[T]) -> T:
+        """Return a service. Raises LookupError if it is missing."""
+        return key.of(self.services)
 
 
 class Memo:

@@ -21,7 +21,7 @@ from inkube.controllers.checks import (
 )
 from inkube.controllers.client import Object
 from inkube.controllers.endpoints import Endpoint, Subresource
-from inkube.controllers.environment import Environment
+from inkube.controllers.environment import Environment, Service
 from inkube.controllers.finalizers import Finalizers
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
@@ -121,6 +121,8 @@ class KindModule(Generic[R]):
     """Steps to take before an object is removed."""
     work: Work | None = None
     """How to run an object that is a job."""
+    needs: Sequence[Service[Any]] = ()
+    """The services that the code of the kind uses, besides those of parameters of its checks."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a status that the controller of the checks could not write."""
@@ -134,8 +136,10 @@ class KindModule(Generic[R]):
 
     def served_with(self, store: SecretStore, environment: Environment) -> "KindModule[R]":
         """The kind on a server: a model with secret values gets a store for them. Raises TypeError
-        if a check needs a service that the server does not have."""
-        if missing := self.check_set.missing_services(environment.services):
+        if the kind or a check needs a service that the server does not have."""
+        services = environment.services
+        needed = [each.name for each in self.needs if each.name not in services]
+        if missing := [*needed, *self.check_set.missing_services(services)]:
             raise TypeError(
                 f"checks of {self.model.__name__} need services that the server does not have: "
                 f"{', '.join(missing)}; pass them as APIServer(services={{…}})"

@@ -9,6 +9,7 @@ from typing import Any
 
 from inkube.controllers import faults
 from inkube.controllers.provisioning import (
+    REMOTES,
     GitHost,
     GitHubApp,
     OutsideOptions,
@@ -43,7 +44,7 @@ class World:
             KindModule(GitHubApp),
             faults.module(host.faults),
         )
-        if "remotes" in host.services:
+        if REMOTES.name in host.services:
             return ModuleParts(kinds)
         systems = Systems(outside_options(host.settings), client=host.client, clock=host.clock)
-        return ModuleParts(kinds, services={"remotes": systems.remotes}, close=systems.close)
+        return ModuleParts(kinds, services={REMOTES.name: systems.remotes}, close=systems.close)

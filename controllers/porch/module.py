@@ -15,7 +15,8 @@ from inkube.controllers.porch.types import (
 )
 from inkube.controllers.porch.variants import sets as variantsets
 from inkube.controllers.porch.variants import variants
-from inkube.controllers.porch.writes.engine import Engine
+from inkube.controllers.porch.writes.engine import ENGINE, Engine
+from inkube.controllers.provisioning import REMOTES
 from inkube.kinds import KindModule, ModuleHost, ModuleOption, ModuleParts, Part, View, options_of
 
 LARGEST_BODY = 6 * 2**20
@@ -38,13 +39,13 @@ class Porch:
         """Build the kinds of packages on the git hosts of the service `remotes`."""
         options = Options(**host.settings)
         clones = None if host.data is None else host.data.with_name(f"{host.data.name}.porch")
-        depots = Depots(host.services["remotes"], host.client, clones=clones)
+        depots = Depots(REMOTES.of(host.services), host.client, clones=clones)
         engine = Engine(options, depots)
 
         async def close() -> None:
             depots.close()
 
-        return ModuleParts(_kinds(options, engine), services={"porch": engine}, close=close)
+        return ModuleParts(_kinds(options, engine), services={ENGINE.name: engine}, close=close)
 
 
 def _kinds(options: Options, engine: Engine) -> tuple[KindModule[Any], ...]:

@@ -12,7 +12,7 @@ from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
-from inkube.controllers.porch.writes.engine import Engine
+from inkube.controllers.porch.writes.engine import ENGINE, Engine
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch, urls
 from inkube.controllers.workloads import cron
 from inkube.formats import format_time, names
@@ -59,6 +59,7 @@ def module(options: Options, engine: Engine) -> KindModule[Repository]:
         parts=(Part("", _prepare),),
         validators=_validators(options),
         checks=(readable,),
+        needs=(ENGINE,),
         reports_checks=False,
         transaction=partial(_transaction, engine),
         extra_controllers=lambda env: [_Reconciler(options, engine, env).controller()],
@@ -234,7 +235,7 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
         yield Invalid(_NO_OCI, field="spec.type")
     if repository.spec.git is None:
         return
-    engine: Engine = run.env.services["porch"]
+    engine = run.env.service(ENGINE)
     try:
         depot = await engine.depots.open(run.raw)
         refs = await engine.depots.run(depot.url, depot.store.refs)

@@ -11,6 +11,7 @@ from inkube.controllers.provisioning.outside.hosts import Credentials as Credent
 from inkube.controllers.provisioning.outside.hosts import NotAuthorized as NotAuthorized
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound as RepositoryNotFound
 from inkube.controllers.provisioning.outside.hosts import Target as Target
+from inkube.controllers.provisioning.outside.remotes import REMOTES as REMOTES
 from inkube.controllers.provisioning.outside.remotes import Remotes as Remotes
 from inkube.controllers.provisioning.outside.systems import Systems as Systems
 from inkube.controllers.provisioning.outside.world_outages import heal as heal

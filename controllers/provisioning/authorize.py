@@ -8,8 +8,8 @@ from typing import Any
 from inkube import kinds
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
-from inkube.controllers.provisioning.outside.remotes import Remotes
-from inkube.controllers.provisioning.repository_checks import Vaults
+from inkube.controllers.provisioning.outside.remotes import REMOTES
+from inkube.controllers.provisioning.repository_checks import VAULTS
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import APP_TYPES, GROUP, Connection
 from inkube.kinds import (
@@ -50,7 +50,7 @@ def authorize(tokens: Tokens) -> Subresource:
             code=code,
             redirect=str(redirect),
         )
-        remotes: Remotes = env.services["remotes"]
+        remotes = env.service(REMOTES)
         try:
             token, seconds = await remotes.exchange(grant)
         except (OutsideError, NotAuthorized) as error:
@@ -84,6 +84,6 @@ async def _secret(connection: Connection, env: Environment) -> str:
     held = connection.secure.client_secret
     if held is None or not held.name:
         return ""
-    vaults: Vaults = env.services["vaults"]
+    vaults = env.service(VAULTS)
     key = Key(connection.metadata.namespace, connection.metadata.name)
     return await vaults.connections.read(env.client, key, "clientSecret", held.name) or ""

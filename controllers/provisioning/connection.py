@@ -8,9 +8,11 @@ from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.authorize import authorize
 from inkube.controllers.provisioning.indexes import connections_by_app
 from inkube.controllers.provisioning.outside.hosts import GITHUB
+from inkube.controllers.provisioning.outside.remotes import REMOTES
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.readings import repositories
 from inkube.controllers.provisioning.repository import is_edit, ready_reason
+from inkube.controllers.provisioning.repository_checks import VAULTS
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
 from inkube.kinds import (
@@ -47,6 +49,7 @@ def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
         mutators=(rules.set_url, rules.forget_token),
         validators=rules.validators(secure),
         checks=checks.CHECKS,
+        needs=(REMOTES, VAULTS),
         deletion_guards=(not_in_use,),
         secure=secure,
         create_on_update=True,

@@ -15,8 +15,12 @@ from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
 )
-from inkube.controllers.provisioning.outside.remotes import Remotes
-from inkube.controllers.provisioning.repository_checks import CredentialsMissing, Vaults, app_of
+from inkube.controllers.provisioning.outside.remotes import REMOTES
+from inkube.controllers.provisioning.repository_checks import (
+    VAULTS,
+    CredentialsMissing,
+    app_of,
+)
 from inkube.controllers.provisioning.types import Connection
 from inkube.kinds import (
     Forbidden,
@@ -156,9 +160,9 @@ async def session_of(run: Run[Connection]) -> AppSession | None:
 async def _open(run: Run[Connection]) -> AppSession | None:
     if run.object.spec.app is None:
         return None
-    vaults: Vaults = run.env.services["vaults"]
+    vaults = run.env.service(VAULTS)
     app = await app_of(run.object, run.env.client, vaults.connections)
     if app is None:
         return None
-    remotes: Remotes = run.env.services["remotes"]
+    remotes = run.env.service(REMOTES)
     return await remotes.app(app)

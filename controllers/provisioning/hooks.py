@@ -10,7 +10,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     RepositoryNotFound,
 )
 from inkube.controllers.provisioning.repository_checks import (
-    Vaults,
+    VAULTS,
     branch_exists,
     connection_of,
     may_write,
@@ -62,7 +62,7 @@ async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
     held = repository.secure.webhook_secret
     if held is None or not held.name:
         return None
-    vaults: Vaults = run.env.services["vaults"]
+    vaults = run.env.service(VAULTS)
     key = Key(repository.metadata.namespace, repository.metadata.name)
     return await vaults.repositories.read(run.env.client, key, "webhookSecret", held.name)
 

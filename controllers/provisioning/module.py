@@ -11,9 +11,10 @@ from inkube.client import GVR, Object
 from inkube.controllers.provisioning import connection, repository
 from inkube.controllers.provisioning.jobs import job
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.remotes import REMOTES
 from inkube.controllers.provisioning.outside.systems import Systems
 from inkube.controllers.provisioning.pulls import Pulls
-from inkube.controllers.provisioning.repository_checks import Vaults
+from inkube.controllers.provisioning.repository_checks import VAULTS, Vaults
 from inkube.controllers.provisioning.roles import ROLES
 from inkube.controllers.provisioning.tokens import Tokens
 from inkube.controllers.provisioning.types import Connection, Repository
@@ -41,11 +42,11 @@ class Provisioning:
             connection.module(vaults.connections, tokens),
             *job.modules(pulls, options),
         )
-        services: dict[str, Any] = {"vaults": vaults}
-        if "remotes" in host.services:
+        services: dict[str, Any] = {VAULTS.name: vaults}
+        if REMOTES.name in host.services:
             return ModuleParts(kinds, services=services)
         systems = Systems(options, client=host.client, clock=host.clock)
-        services["remotes"] = systems.remotes
+        services[REMOTES.name] = systems.remotes
         return ModuleParts(kinds, services=services, close=systems.close)
 
 

@@ -14,7 +14,7 @@ from inkube.controllers.provisioning.outside.contents import (
     Tree,
     Unsupported,
 )
-from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import REMOTES, Remotes
 from inkube.controllers.provisioning.repository_checks import target_of
 from inkube.controllers.provisioning.types import Repository
 from inkube.kinds import Run
@@ -79,7 +79,7 @@ _PAGES = {
 
 async def contents(run: Run[Repository]) -> Contents:
     """The remote location. Raises NoRemote for a local repository."""
-    remotes: Remotes = run.env.services["remotes"]
+    remotes = run.env.service(REMOTES)
     return await run.memo("contents", lambda: _open(remotes, run))
 
 

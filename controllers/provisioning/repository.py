@@ -13,6 +13,7 @@ from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.jobs.requests import jobs
 from inkube.controllers.provisioning.jobs.sync import UNHEALTHY
 from inkube.controllers.provisioning.options import Options
+from inkube.controllers.provisioning.outside.remotes import REMOTES
 from inkube.controllers.provisioning.outside.world_sessions import WorldSession
 from inkube.controllers.provisioning.outside.world_types import GitHost, GitHubApp
 from inkube.controllers.provisioning.overlaps import Overlap
@@ -68,6 +69,7 @@ def module(
         mutators=rules.mutators(options),
         validators=rules.validators(options, secure),
         checks=(*checks.CHECKS, hooks.webhook_registered, quotas.quota_check(options)),
+        needs=(REMOTES, checks.VAULTS),
         secure=secure,
         creation_guards=(quotas.room_for(options),),
         create_on_update=True,
@@ -163,7 +165,7 @@ async def _is_watched(run: Run[Repository]) -> bool:
     if spec.remote is None or spec.connection is not None:
         return False
     if token is not None and token.name:
-        vaults: checks.Vaults = run.env.services["vaults"]
+        vaults = run.env.service(checks.VAULTS)
         if not await vaults.repositories.owns(Key(metadata.namespace, metadata.name), token.name):
             return False
     return isinstance(await checks.session_of(run), WorldSession)

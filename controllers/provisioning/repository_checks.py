@@ -17,7 +17,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     Session,
     Target,
 )
-from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import REMOTES
 from inkube.controllers.provisioning.overlaps import overlaps_of
 from inkube.controllers.provisioning.repository_rules import field_of
 from inkube.controllers.provisioning.types import Connection, Repository
@@ -33,6 +33,7 @@ from inkube.kinds import (
     Problem,
     Run,
     SecureValues,
+    Service,
     StatusError,
     check,
 )
@@ -55,6 +56,9 @@ class Vaults:
 
     repositories: SecureValues
     connections: SecureValues
+
+
+VAULTS: Service[Vaults] = Service("vaults")
 
 
 def _field(member: str) -> Any:
@@ -257,7 +261,7 @@ async def head_of(run: Run[Repository], session: Session) -> str | None:
 
 
 async def _open(run: Run[Repository]) -> Session:
-    remotes: Remotes = run.env.services["remotes"]
+    remotes = run.env.service(REMOTES)
     return await remotes.repository(await target_of(run))
 
 
@@ -274,7 +278,7 @@ async def _credentials(run: Run[Repository]) -> Credentials:
     """The credentials of the connection, if the repository has one. Its `secure.token` is then a
     token that the server created from the connection. Raises CredentialsMissing."""
     repository, client = run.object, run.env.client
-    vaults: Vaults = run.env.services["vaults"]
+    vaults = run.env.service(VAULTS)
     user = str(getattr(repository.spec.remote, "token_user", ""))
     email = str(getattr(repository.spec.remote, "email", ""))
     if repository.spec.connection is not None and repository.spec.connection.name:

@@ -17,10 +17,10 @@ from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
 )
-from inkube.controllers.provisioning.outside.remotes import Remotes
+from inkube.controllers.provisioning.outside.remotes import REMOTES
 from inkube.controllers.provisioning.repository_checks import (
+    VAULTS,
     CredentialsMissing,
-    Vaults,
     app_of,
     target_of,
 )
@@ -49,7 +49,7 @@ class Tokens:
         has_token = repository.secure.token is not None
         if not self._is_due(run, has_token=has_token, token_status=repository.status.token):
             return []
-        remotes: Remotes = run.env.services["remotes"]
+        remotes = run.env.service(REMOTES)
         try:
             target = await target_of(run)
             if target.credentials.app is None:
@@ -68,7 +68,7 @@ class Tokens:
         has_token = connection.secure.token is not None
         if not self._is_due(run, has_token=has_token, token_status=connection.status.token):
             return []
-        vaults: Vaults = run.env.services["vaults"]
+        vaults = run.env.service(VAULTS)
         now = run.env.clock.now()
         try:
             app = await app_of(connection, run.env.client, vaults.connections)

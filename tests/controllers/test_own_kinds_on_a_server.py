@@ -5,8 +5,9 @@ import pytest
 
 from inkube import APIServer
 from inkube.controllers.checks import Duplicate, Invalid, check, mutator, validator
+from inkube.controllers.environment import Environment, Service
 from inkube.controllers.kinds import KindModule
-from inkube.controllers.manager import Result
+from inkube.controllers.manager import Controller, Result
 from inkube.schemas.models import Model, Resource, Status
 
 
@@ -111,3 +112,27 @@ async def test_validators_see_the_old_object():
 async def test_a_service_that_nobody_provides_is_reported_at_the_start():
     with pytest.raises(TypeError, match=r"checks of Probe need services .*: phone_book"):
         await APIServer(kinds=[PROBES]).__aenter__()
+
+
+PHONES: Service[set[str]] = Service("phones")
+
+
+async def test_a_service_that_the_code_of_a_kind_needs_is_missed_at_the_start():
+    quiet = KindModule(Probe, needs=[PHONES])
+    with pytest.raises(TypeError, match="services that the server does not have: phones"):
+        async with APIServer(kinds=[quiet]):
+            raise AssertionError("the server must not start")
+
+
+async def test_code_of_a_kind_gets_a_service_by_its_typed_key():
+    seen: list[set[str]] = []
+
+    def controllers(env: Environment) -> list[Controller]:
+        seen.append(env.service(PHONES))
+        return []
+
+    module = KindModule(Probe, needs=[PHONES], extra_controllers=controllers)
+    async with APIServer(kinds=[module], services={"phones": {"a"}}):
+        assert seen == [{"a"}]
+    with pytest.raises(LookupError, match="no service named 'phones'"):
+        PHONES.of({})

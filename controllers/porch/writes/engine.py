@@ -22,7 +22,7 @@ from inkube.controllers.porch.writes.origin import Origin
 from inkube.controllers.porch.writes.publication import Publication
 from inkube.controllers.porch.writes.readiness import Readiness
 from inkube.controllers.porch.writes.resources import Resources
-from inkube.kinds import Busy, Environment, Locks, Write
+from inkube.kinds import Busy, Environment, Locks, Service, Write
 
 
 class Engine:
@@ -89,3 +89,6 @@ class Engine:
         """Forget a deleted Repository."""
         self.readiness.forget(namespace, name)
         self.origin.forget(namespace, name)
+
+
+ENGINE: Service[Engine] = Service("porch")

@@ -19,7 +19,7 @@ from inkube.controllers.provisioning.outside.hosts import (
 )
 from inkube.controllers.provisioning.outside.world import World
 from inkube.controllers.provisioning.outside.world_sessions import WorldSession
-from inkube.kinds import Unreachable
+from inkube.kinds import Service, Unreachable
 
 
 class Remotes:
@@ -115,3 +115,6 @@ class Remotes:
         if self._is_offline:
             raise AppNotFound
         return self._github().app(app)
+
+
+REMOTES: Service[Remotes] = Service("remotes")
