@@ -122,10 +122,12 @@ class Client(Protocol):
         """
         ...
 
-    async def revision(self, resource: Kind) -> str:
-        """The revision of the resource's newest change, deletions included.
+    async def revision(self, resource: Kind, namespace: str = "") -> str:
+        """The revision of the resource's newest change, or of that in a namespace, deletions
+        included.
 
-        Watchers of the resource receive an event or bookmark of at least this revision.
+        Watchers of the resource or namespace receive an event or bookmark of at least this
+        revision, also with selectors.
         """
         ...
 

@@ -200,7 +200,7 @@ class Informer:
     async def missing_revision(self) -> int:
         """The newest revision of the resource if the cache has not reached it; otherwise 0."""
         try:
-            newest = int(await self._client.revision(self.resource) or 0)
+            newest = int(await self._client.revision(self.resource, self._selection.namespace) or 0)
         except StatusError as error:
             if error.code == 404:
                 return 0

@@ -173,18 +173,24 @@ class InProcessClient:
             try:
                 async for change in subscription:
                     [change] = await conversions.shown_changes(resource, served, [change])
-                    kind = watcher.type_of(change)
-                    if kind == "DELETED":
-                        yield Event(kind, self._last(request, change))
-                    elif kind:
-                        yield Event(kind, self._copy(request, change.entry))
+                    yield self._event(watcher, change)
             except storage_errors.SlowConsumer as error:
                 raise status.expired(SLOW) from error
             except storage_errors.Compacted as error:
                 raise too_old(watcher.start, error.compacted) from error
 
-    async def revision(self, resource: Kind) -> str:
-        return str(self._registry.store.newest(self._request("list", resource, "").key))
+    def _event(self, watcher: Watcher, change: Change) -> Event:
+        """Return a change as an event: a bookmark if the watcher does not select its object, so
+        that the caller knows how far it has read."""
+        request, kind = watcher.request, watcher.type_of(change)
+        if not kind:
+            return Event("BOOKMARK", bookmark(request, change.revision))
+        if kind == "DELETED":
+            return Event(kind, self._last(request, change))
+        return Event(kind, self._copy(request, change.entry))
+
+    async def revision(self, resource: Kind, namespace: str = "") -> str:
+        return str(self._registry.store.newest(self._request("list", resource, namespace).key))
 
     async def create(self, obj: "Object | models.Resource", *, dry_run: bool = False) -> Object:
         request, sent = self._request_of("create", _as_dict(obj), dry_run=dry_run)

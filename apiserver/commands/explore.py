@@ -77,7 +77,10 @@ def explore_command(
             raise click.UsageError("give the file of a scenario, or --objects and a command")
         if not words:
             raise click.UsageError("give the command of the controller after `--`")
-        limits = Limits(budget, jobs, only, frozenset(category), exitfirst, seed)
+        limits = Limits(
+            budget, jobs=jobs, only=only, categories=frozenset(category), exit_first=exitfirst,
+            seed=seed,
+        )  # fmt: skip
         found = explore.explore(chosen, limits, _progress)
     except (scenarios.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
         click.echo(f"Error: {error}", err=True)

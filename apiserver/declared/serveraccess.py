@@ -7,7 +7,7 @@ from functools import partial
 from inkube.apiserver import auth, subresources
 from inkube.apiserver.auth import PREFIX, ServiceAccountTokens
 from inkube.apiserver.catalog import LiveCatalog
-from inkube.apiserver.client import CONTROLLER, InProcessClient
+from inkube.apiserver.client import CONTROLLER, FaultInjection, InProcessClient
 from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields, intake
 from inkube.controllers.client import Client
 from inkube.controllers.modules import ServerAccess
@@ -26,10 +26,11 @@ def of(
     tokens: ServiceAccountTokens,
     certificate: "auth.tls.Certificate | None",
     client_authority: "Callable[[], auth.tls.Authority]",
+    faults: FaultInjection,
 ) -> ServerAccess:
     """The functions of a server. They load other code when they are called."""
     return ServerAccess(
-        client_as=partial(_client, registry, resources),
+        client_as=partial(_client, registry, resources, faults),
         bind=partial(_bind, Lazy(lambda: subresources.Binder(registry)), resources),
         issue_token=partial(_issue_token, tokens, system_fields),
         authority=Lazy(lambda: _authority(certificate)),
@@ -39,8 +40,10 @@ def of(
     )
 
 
-def _client(registry: Registry, resources: Resources, manager: str) -> Client:
-    return InProcessClient(registry, resources, manager=manager)
+def _client(
+    registry: Registry, resources: Resources, faults: FaultInjection, manager: str
+) -> Client:
+    return InProcessClient(registry, resources, manager=manager, faults=faults)
 
 
 async def _bind(

@@ -10,6 +10,7 @@ from inkube.apiserver.explore.exploring import explore as explore
 from inkube.apiserver.explore.judges import Finding as Finding
 from inkube.apiserver.explore.plans import Plan as Plan
 from inkube.apiserver.explore.scenarios import Action as Action
+from inkube.apiserver.explore.scenarios import InProcess as InProcess
 from inkube.apiserver.explore.scenarios import Scenario as Scenario
 from inkube.apiserver.explore.scenarios import advance as advance
 from inkube.apiserver.explore.scenarios import apply as apply

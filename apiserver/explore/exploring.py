@@ -2,20 +2,19 @@
 
 import asyncio
 import fnmatch
-import itertools
 import random
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from inkube.apiserver.explore import judges, observations, planning, runs
+from inkube.apiserver.explore import judges, runners
 from inkube.apiserver.explore.judges import Finding
 from inkube.apiserver.explore.plans import Plan
-from inkube.apiserver.explore.runs import Expected, Result
+from inkube.apiserver.explore.results import Expected, Result
+from inkube.apiserver.explore.runners import Runner
 from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.sources import Snapshot
 
@@ -35,6 +34,8 @@ class Limits:
 
     budget: float = BUDGET_SECONDS
     """Seconds for the disturbed runs. The last ones are finished."""
+    most: int | None = None
+    """The number of plans that are chosen, the first of them; None for all."""
     jobs: int = 1
     """The number of runs at the same time."""
     only: Sequence[str] = ()
@@ -81,16 +82,17 @@ def explore(
 async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Exploration:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-explore-")))
-        start = await runs.prepared(scenario)
-        first = await _reference(scenario, start, folder / "first")
-        second = await _reference(scenario, start, folder / "second")
+        runner = runners.runner(scenario, folder)
+        start = await runner.prepared()
+        first = await _reference(scenario, runner, start)
+        second = await _reference(scenario, runner, start)
         expected = _expected(first, second)
-        explorer = _Explorer(scenario, start, folder, limits, first, expected)
-        return await explorer.all(_plans(scenario, limits, first, second), progress)
+        explorer = _Explorer(runner, start, limits, first, expected)
+        return await explorer.all(_plans(runner, limits, first, second), progress)
 
 
-async def _reference(scenario: Scenario, start: Snapshot, folder: Path) -> Result:
-    result = await runs.run(scenario, start, folder)
+async def _reference(scenario: Scenario, runner: Runner, start: Snapshot) -> Result:
+    result = await runner.run(start)
     if result.error:
         raise ExplorationError(f"the undisturbed run failed: {result.error}\n{result.log}")
     if result.exit_code is not None:
@@ -122,22 +124,16 @@ def _expected(first: Result, second: Result) -> Expected:
     return Expected([step.state for step in first.steps], seconds, masked)
 
 
-def _plans(scenario: Scenario, limits: Limits, first: Result, second: Result) -> list[Plan]:
-    one, other = (
-        observations.occurrences([step.requests for step in result.steps])
-        for result in (first, second)
-    )
-    reads = observations.reads(itertools.chain.from_iterable(step.requests for step in first.steps))
-    writes = observations.common(one, other)
-    if not writes:
+def _plans(runner: Runner, limits: Limits, first: Result, second: Result) -> list[Plan]:
+    found = runner.plans(first, second)
+    if not found:
         raise ExplorationError(
             "the controller writes nothing in the undisturbed runs: do the steps concern it?"
             f" Its log:\n{first.log}"
         )
-    found = planning.plans(scenario, writes, reads)
     chosen = [
         plan
-        for plan in found
+        for plan in _named_apart(found)
         if (not limits.only or any(fnmatch.fnmatchcase(plan.name, each) for each in limits.only))
         and (not limits.categories or plan.category in limits.categories)
     ]
@@ -146,23 +142,30 @@ def _plans(scenario: Scenario, limits: Limits, first: Result, second: Result) ->
     return chosen
 
 
+def _named_apart(plans: Sequence[Plan]) -> Iterator[Plan]:
+    """Yield the plans, with names that occur once: those of a later step also contain its
+    number."""
+    seen: set[str] = set()
+    for plan in plans:
+        name = f"{plan.name} in step {plan.step + 1}" if plan.name in seen else plan.name
+        seen.add(name)
+        yield replace(plan, name=name)
+
+
 class _Explorer:
     def __init__(
         self,
-        scenario: Scenario,
+        runner: Runner,
         start: Snapshot,
-        folder: Path,
         limits: Limits,
         reference: Result,
         expected: Expected,
     ) -> None:
-        self._scenario = scenario
+        self._runner = runner
         self._start = start
-        self._folder = folder
         self._limits = limits
         self._reference = reference
         self._expected = expected
-        self._numbers = itertools.count()
         self._found = Exploration()
 
     async def all(self, plans: Sequence[Plan], progress: Progress) -> Exploration:
@@ -206,8 +209,4 @@ class _Explorer:
         return finding
 
     async def _run(self, plan: Plan) -> Result:
-        folder = self._folder / str(next(self._numbers))
-        try:
-            return await runs.run(self._scenario, self._start, folder, plan, self._expected)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        return await self._runner.run(self._start, plan, self._expected)

@@ -6,11 +6,11 @@ from typing import Literal, NamedTuple
 
 from inkube.apiserver.explore.observations import Write, is_write, write_of
 from inkube.apiserver.explore.plans import Plan
-from inkube.apiserver.explore.runs import Expected, Result
+from inkube.apiserver.explore.results import Expected, Result
 from inkube.apiserver.explore.states import Difference
 from inkube.apiserver.http import RequestRecord
 
-Verdict = Literal["ended", "lost", "different", "loop", "retries"]
+Verdict = Literal["ended", "raised", "lost", "different", "loop", "retries"]
 LOOP_FACTOR = 10
 """How many times more writes than the undisturbed run count as a loop …"""
 LOOP_LEAST = 30
@@ -45,6 +45,9 @@ def _findings(
     if result.exit_code is not None:
         text = f"the controller ended by itself, with exit code {result.exit_code}"
         yield Finding(plan, "ended", text, requests=requests, result=result)
+    if result.errors:
+        text = f"{result.errors[0]} ({len(result.errors)} times)"
+        yield Finding(plan, "raised", text, requests=requests, result=result)
     lost = _lost(result, reference)
     if lost and plan.target[2] not in lost[0]:
         text = f"{', '.join(lost)}: deleted, where the undisturbed run keeps it"
@@ -52,7 +55,7 @@ def _findings(
     last = len(result.steps) - 1
     if not result.steps or result.steps[last].converged:
         return
-    index = min(len(expected.states) - 1, _index(plan, result))
+    index = result.steps[last].index
     differences = expected.states[index].differences(result.steps[last].state, expected.masked)
     failing = _repeated(result.steps[last].requests)
     if failing:
@@ -63,18 +66,10 @@ def _findings(
         yield Finding(plan, "retries", text, differences, requests, result)
     if differences:
         yield Finding(plan, "different", _seen(differences), differences, requests, result)
-    writes = sum(map(is_write, result.steps[last].requests))
-    usual = sum(map(is_write, reference.steps[index].requests))
+    writes, usual = result.steps[last].writes, reference.steps[index].writes
     if writes > max(LOOP_LEAST, LOOP_FACTOR * usual):
         text = f"the controller does not come to rest: {writes} writes instead of {usual}"
         yield Finding(plan, "loop", text, (), requests, result)
-
-
-def _index(plan: Plan, result: Result) -> int:
-    """The step of the scenario with which a run ended. A plan whose user did not wait has one
-    result for two steps."""
-    merged = plan.then == "next" and result.struck and len(result.steps) > plan.step
-    return len(result.steps) - 1 + merged
 
 
 def _lost(result: Result, reference: Result) -> list[str]:

@@ -1,7 +1,8 @@
 """Plans: one disturbance of a scenario each, as data. `runs` carries them out with Faults."""
 
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Literal, NamedTuple
 
 from inkube.schemas.objects import Object
 
@@ -9,6 +10,17 @@ Category = Literal["crash", "error", "race", "away", "stale", "user", "time"]
 Then = Literal["crash", "label", "delete", "next", ""]
 """What happens while a request is held: the controller is killed and started again, somebody else
 labels or deletes the object, or the user takes the next step."""
+
+
+class Moment(NamedTuple):
+    """The state at a revision, at a time of the server's clock, during a step that a user has
+    carried out."""
+
+    step: int
+    revision: int
+    time: datetime | None
+    text: str = ""
+    """The change that the revision is: `create of Pod default/web-* #1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +42,8 @@ class Plan:
     """Whether the controller is killed before the step, and started after it."""
     later_seconds: float = 0.0
     """How far the clock moves after the step has converged."""
+    moment: Moment | None = None
+    """Where the server is killed and another one starts, if its own controllers are explored."""
 
     def document(self) -> Object:
         """Return the plan as a document for reports."""
@@ -40,6 +54,8 @@ class Plan:
             found["whileHeld"] = self.then
         if self.is_away:
             found["away"] = True
+        if self.moment is not None:
+            found["restartedAfter"] = self.moment.text
         if self.later_seconds:
             found["laterSeconds"] = self.later_seconds
         return found

@@ -7,27 +7,23 @@ every HTTP request is one of the controller. Steps of the user come from the cli
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from inkube.apiserver import access, manifests
-from inkube.apiserver.explore import controllers
+from inkube.apiserver.explore import acting, controllers
 from inkube.apiserver.explore.controllers import Running
 from inkube.apiserver.explore.observations import is_write
 from inkube.apiserver.explore.plans import Plan
-from inkube.apiserver.explore.scenarios import Action, Scenario, Target
-from inkube.apiserver.explore.states import State, state_of
-from inkube.apiserver.http import RequestRecord
-from inkube.apiserver.registry import keys
+from inkube.apiserver.explore.results import Expected, Result, StepResult
+from inkube.apiserver.explore.scenarios import InProcess, Scenario
+from inkube.apiserver.explore.states import State
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience
 from inkube.controllers.clock import FakeClock
-from inkube.schemas.objects import Object
-from inkube.schemas.status import Reason, StatusError
+from inkube.schemas.status import StatusError
 
 POLL_SECONDS = 0.05
 """Seconds between looks at a controller that tells nothing of itself."""
@@ -39,51 +35,6 @@ IDLE_SHARE = 0.1
 """The most processor time of an idle controller, as a share of the time that passes."""
 CALM_SECONDS = 0.3
 """Time without a write after which the state is compared with the expected one."""
-MANAGER = "inkube-explore"
-"""The field manager of a user's steps."""
-LABEL = "explore.inkube.dev/touched"
-"""The label that "somebody else" sets."""
-FAULTS = "world.inkube.dev/v1/faults"
-
-
-@dataclass(slots=True)
-class StepResult:
-    """How a step ended."""
-
-    state: State
-    requests: list[RequestRecord]
-    converged: bool
-    """Whether the time limit did not end it."""
-    seconds: float
-    deleted: frozenset[str] = frozenset()
-    """Objects that were removed during the step, as `kind namespace/name`."""
-
-
-@dataclass(slots=True)
-class Result:
-    """A finished run. A run ends with the first step whose state is not the expected one."""
-
-    steps: list[StepResult] = field(default_factory=list)
-    struck: bool = True
-    """Whether the disturbance of the plan took place."""
-    exit_code: int | None = None
-    """The exit code of a controller that ended by itself."""
-    log: str = ""
-    """The end of the controller's output."""
-    history: list[str] = field(default_factory=list)
-    """The last changes of objects, as text."""
-    snapshot: Snapshot | None = None
-    error: str = ""
-    """Why the run could not be carried out."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """The end states of the undisturbed run, by step, and the places that differ by chance."""
-
-    states: Sequence[State]
-    seconds: Sequence[float]
-    masked: frozenset[Any]
 
 
 async def run(
@@ -171,12 +122,12 @@ class _Run:
         self._seen, self._next = len(self._log.requests), index + 1
         action, plan = self._scenario.steps[index], self._plan
         if plan is None or plan.step != index:
-            await self._act(action)
+            await acting.act(self._server, action)
             return await self._end(index, began, before)
         if plan.is_away:
             await self._kill()
-        async with self._faults(plan) as names:
-            await self._act(action)
+        async with acting.faults(self._server, plan.faults) as names:
+            await acting.act(self._server, action)
             if plan.is_away:
                 if plan.then == "next":
                     await self._act_next()
@@ -187,12 +138,12 @@ class _Run:
                 result.struck = await self._injected(names)
             ended = await self._end(self._next - 1, began, before)
         if plan.later_seconds and ended.converged:
-            self._advance(plan.later_seconds)
+            acting.advance(self._server, plan.later_seconds)
             ended = await self._end(self._next - 1, began, before)
         return ended
 
     async def _act_next(self) -> None:
-        await self._act(self._scenario.steps[self._next])
+        await acting.act(self._server, self._scenario.steps[self._next])
         self._next += 1
 
     async def _held(self, fault: str, plan: Plan) -> bool:
@@ -205,21 +156,11 @@ class _Run:
         elif plan.then == "next":
             await self._act_next()
         else:
-            await self._interfere(plan)
-        await self._server.client.delete(FAULTS, fault)
+            await acting.interfere(self._server, plan)
+        await acting.end_fault(self._server, fault)
         if plan.then == "crash":
             await self._start()
         return True
-
-    async def _interfere(self, plan: Plan) -> None:
-        """Do what somebody else does to the object of the held request."""
-        client, (resource, namespace, name) = self._server.client, plan.target
-        with contextlib.suppress(StatusError):  # the object is gone: that is the other race
-            if plan.then == "label":
-                patch = {"metadata": {"labels": {LABEL: "yes"}}}
-                await client.patch(resource, name, namespace, patch=patch)
-            elif plan.then == "delete":
-                await client.delete(resource, name, namespace)
 
     async def _injected(self, faults: Sequence[str]) -> bool:
         return await self._until(faults[0], lambda counts: counts[1] > 0)
@@ -240,10 +181,11 @@ class _Run:
     async def _end(self, index: int, began: float, before: int) -> StepResult:
         converged = await self._converge(index)
         changes = self._log.history()[before:]
-        deleted = frozenset(_name(each.object) for each in changes if each.type == "DELETED")
+        deleted = frozenset(acting.named(each.object) for each in changes if each.type == "DELETED")
+        requests = list(self._log.requests[self._seen :])
         return StepResult(
-            self._state(), list(self._log.requests[self._seen :]), converged,
-            time.monotonic() - began, deleted,
+            self._state(), requests, converged, time.monotonic() - began, index, deleted,
+            sum(map(is_write, requests)),
         )  # fmt: skip
 
     async def _converge(self, index: int) -> bool:
@@ -287,47 +229,20 @@ class _Run:
             return True
         return not expected.states[index].differences(self._state(), expected.masked)
 
+    def _state(self) -> State:
+        return acting.state(self._server, self._scenario.ignore)
+
     def _limit(self, index: int) -> float:
         """Seconds for a step: the scenario's limit, more if the undisturbed run was slow."""
         taken = self._expected.seconds[index] if self._expected else 0.0
         return max(patience.limit(self._scenario.converged.within), 3 * taken)
 
-    def _state(self) -> State:
-        entries = self._server.store.list(keys.ROOT)
-        return state_of((_untouched(entry.value) for entry in entries), self._scenario.ignore)
-
-    async def _act(self, action: Action) -> None:
-        """Carry out a step of the user. Raises StatusError."""
-        client = self._server.client
-        for obj in action.objects:
-            placed = manifests.with_namespace(client, obj)
-            await manifests.apply(client, manifests.Manifest(action.text, placed))
-        if action.patch is not None:
-            target = action.patch
-            await client.patch(
-                target.resource, target.name, target.namespace, patch=target.patch, type=target.type
-            )
-        if action.delete is not None:
-            await self._delete(action.delete)
-        if action.advance:
-            self._advance(action.advance)
-
-    async def _delete(self, target: Target) -> None:
-        try:
-            await self._server.client.delete(target.resource, target.name, target.namespace)
-        except StatusError as error:
-            if error.reason != Reason.NOT_FOUND:
-                raise
-
-    def _advance(self, seconds: float) -> None:
-        clock = self._server.clock
-        assert isinstance(clock, FakeClock), "runs have a clock that moves"
-        clock.advance(seconds)
-
     async def _start(self) -> None:
         """Start the controller, and wait until it watches or has sent a request."""
         before = len(self._log.requests)
-        self._running = await self._scenario.controller.start(self._kubeconfig, self._output)
+        controller = self._scenario.controller
+        assert not isinstance(controller, InProcess), "a server runs these itself"
+        self._running = await controller.start(self._kubeconfig, self._output)
         deadline = time.monotonic() + patience.limit(START_SECONDS)
         while not self._server.streams.open() and len(self._log.requests) == before:
             if self._running.exit_code is not None:
@@ -340,39 +255,3 @@ class _Run:
         if self._running is not None:
             await self._running.kill()
             self._running = None
-
-    @asynccontextmanager
-    async def _faults(self, plan: Plan) -> AsyncIterator[list[str]]:
-        """Create the Faults of a plan, and delete them at the end."""
-        client, names = self._server.client, []
-        for spec in plan.faults:
-            body = {
-                "apiVersion": "world.inkube.dev/v1",
-                "kind": "Fault",
-                "metadata": {"generateName": "explore-"},
-                "spec": spec,
-            }
-            names.append((await client.create(body))["metadata"]["name"])
-        try:
-            yield names
-        finally:
-            for name in names:
-                with contextlib.suppress(StatusError):  # a held one is deleted already
-                    await client.delete(FAULTS, name)
-
-
-def _untouched(obj: Object) -> Object:
-    """Return an object without the label of "somebody else"."""
-    meta = obj["metadata"]
-    labels = meta.get("labels") or {}
-    if LABEL not in labels:
-        return obj
-    kept = {name: value for name, value in labels.items() if name != LABEL}
-    bare = {name: value for name, value in meta.items() if name != "labels"}
-    return {**obj, "metadata": {**bare, "labels": kept} if kept else bare}
-
-
-def _name(obj: Object) -> str:
-    meta = obj["metadata"]
-    where = f"{meta['namespace']}/" if meta.get("namespace") else ""
-    return f"{obj['kind']} {where}{meta['name']}"

@@ -104,10 +104,25 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class InProcess:
+    """The controllers of a server with these options: `{"kinds": [Boats]}`, `{"workloads": True}`.
+
+    To kill them is to start another server with the same stored objects.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The names of the options."""
+        return f"controllers of a server with {', '.join(self.options) or 'default options'}"
+
+
+@dataclass(frozen=True, slots=True)
 class Scenario:
     """A controller, the state in which it starts, and the steps of a user."""
 
-    controller: Controller
+    controller: Controller | InProcess
     steps: Sequence[Action]
     definitions: Sequence[manifests.Source] = ()
     """CRDs and objects that exist before the controller starts: files, folders, objects."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inkube import controllers
 from inkube.apiserver import access, aggregation, auth, declared, leadership, sources
 from inkube.apiserver.access import security
+from inkube.apiserver.client import FaultInjection
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import Defaults
 from inkube.apiserver.listening import Listener
@@ -123,6 +124,7 @@ def _host(core: Core, client_authority: "Lazy[auth.tls.Authority]") -> "declared
             tokens=core.security.authenticator.accounts,
             certificate=core.listener.certificate,
             client_authority=client_authority,
+            faults=FaultInjection(core.faults, base.clock),
         )
     )
     return declared.Host(

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from inkube.client import Object
 from inkube.controllers.workloads import cron, pods, templates, writes
-from inkube.controllers.workloads.claims import named_owners
+from inkube.controllers.workloads.claims import controller_of, named_owners
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
@@ -195,14 +195,18 @@ class CronJobController:
         try:
             job = await self._client.create(_job(owner, name, scheduled_time))
         except StatusError as error:
-            if error.reason == Reason.ALREADY_EXISTS:
-                return
-            if not writes.is_ending(error):
-                text = f"Error creating job: {error.message}"
-                await self._events.warning(owner, "FailedCreate", text)
-            raise
-        await self._jobs.wait_for_revision(int(job["metadata"]["resourceVersion"]))
-        await self._events.normal(owner, "SuccessfulCreate", f"Created job {name}")
+            if error.reason != Reason.ALREADY_EXISTS:
+                if not writes.is_ending(error):
+                    text = f"Error creating job: {error.message}"
+                    await self._events.warning(owner, "FailedCreate", text)
+                raise
+            job = await self._client.get(JOBS, name, owner["metadata"]["namespace"])
+            if (controller_of(job) or {}).get("uid") != owner["metadata"]["uid"]:
+                return  # of somebody else, who updates the status
+            # else of an earlier attempt that ended before its status was written
+        else:
+            await self._jobs.wait_for_revision(int(job["metadata"]["resourceVersion"]))
+            await self._events.normal(owner, "SuccessfulCreate", f"Created job {name}")
         meta = job["metadata"]
         made = {
             "apiVersion": "batch/v1",

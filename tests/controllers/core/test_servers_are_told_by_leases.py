@@ -96,3 +96,16 @@ async def test_leases_of_servers_that_have_gone_are_deleted(server):
 async def test_without_modules_there_is_none():
     async with APIServer(modules="none") as server:
         assert await listed(server) == []
+
+
+@pytest.mark.parametrize("namespace", ["default", identity.NAMESPACE])
+async def test_a_server_settles_after_leases_that_are_no_identity(server, namespace):
+    await server.parts.defaults.create_all()
+    await server.settled()
+    await server.client.create({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "other", "namespace": namespace},
+        "spec": {},
+    })  # fmt: skip
+    await server.settled(5)

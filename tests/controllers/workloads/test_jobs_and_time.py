@@ -186,3 +186,20 @@ def test_an_hour_passes_in_the_same_order_every_time(kube_thread):
     begun, first = told(kube_thread)
     assert told(kube_thread) == (begun, first)
     assert len(first) - begun > 20
+
+
+@pytest.mark.kube_options(clock=FakeClock(datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC), ticking=True))
+def test_a_cron_job_notes_a_job_whose_answer_it_did_not_receive(kube):
+    """The Job exists already at the second attempt, and belongs to the CronJob."""
+    kube.client.create(w.cron_job("hourly", "@hourly"))
+    kube.settled()
+    with kube.fail(
+        "create", "jobs.batch", cut=True, applied=True, times=1, controllers=True
+    ) as lost:
+        kube.advance(3600)
+    assert lost.injected == 1
+    status = kube.client.get(w.CRON_JOBS, "hourly")["status"]
+    assert status["lastScheduleTime"] == "2026-01-01T01:00:00Z"
+    assert names(kube, w.JOBS) == [
+        f"hourly-{int(datetime(2026, 1, 1, 1, tzinfo=UTC).timestamp()) // 60}"
+    ]

@@ -1,0 +1,237 @@
+"""Controllers in the server itself: kinds declared in Python, modules, simulated workloads.
+
+They need no kubeconfig and no process. A crash loses what a server has in memory and keeps its log,
+so every revision of the undisturbed run is a state in which a server can be killed, and another one
+started: a plan begins with the state of a revision, and nothing is run twice. Other plans let the
+requests of controllers fail, or wait. The clock jumps over times in which nothing happens.
+"""
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from inkube.apiserver import manifests
+from inkube.apiserver.explore import acting, states
+from inkube.apiserver.explore.plans import Moment, Plan
+from inkube.apiserver.explore.results import Expected, Result, StepResult
+from inkube.apiserver.explore.scenarios import InProcess, Scenario
+from inkube.apiserver.explore.states import State
+from inkube.apiserver.server import APIServer, Options
+from inkube.apiserver.sources import Snapshot
+from inkube.apiserver.testing import ObjectChange, TestLog, patience
+from inkube.controllers.clock import FakeClock
+from inkube.schemas.status import StatusError
+
+JUMPS = (1.0, 4.0, 15.0, 40.0)
+"""Seconds by which the clock moves, while nothing happens, until a step has ended."""
+ROUNDS = 10
+"""How often the jumps are repeated, until a controller counts as stuck or restless."""
+SETTLED_SECONDS = 10.0
+"""The longest real time in which controllers come to rest: retries within a second are work."""
+IDLE_LOOKS = 20
+"""After so many looks at idle controllers, the request that a plan disturbs will not come."""
+
+
+async def prepared(scenario: Scenario) -> Snapshot:
+    """Return the state before the first step: definitions, their objects, and what controllers make
+    of them. Raises ManifestError."""
+    async with APIServer(_options(scenario, None, None)) as server:
+        found = manifests.read(scenario.definitions)
+        await manifests.install(server.client, found, server.settled)
+        await server.parts.defaults.create_all()  # not only in runs that ask for one of them
+        run = _Run(scenario, server, TestLog(), None, None)
+        await run.converge(0)
+        return await server.snapshot()
+
+
+async def run(
+    scenario: Scenario,
+    start: Snapshot,
+    plan: Plan | None = None,
+    expected: Expected | None = None,
+) -> Result:
+    """Run a scenario from the state `start`, or, if the plan has a moment, the rest of it."""
+    log = TestLog()
+    moment = plan.moment if plan is not None else None
+    taken = start.taken
+    if moment is not None:
+        start, taken = _at(start, moment), moment.time
+    with _errors() as errors:
+        async with APIServer(_options(scenario, start, taken)) as server:
+            with contextlib.closing(log.record(server.store)):
+                result = await _Run(scenario, server, log, plan, expected).whole()
+                result.snapshot = await server.snapshot()
+                result.history = [str(change).strip() for change in log.history()]
+    result.errors = errors
+    return result
+
+
+def _options(scenario: Scenario, start: Snapshot | None, taken: datetime | None) -> Options:
+    assert isinstance(scenario.controller, InProcess)
+    clock = FakeClock(taken, ticking=True)
+    chosen = Options(offline=True, retry_seconds=0.0, clock=clock, snapshot=start,
+                     workloads=scenario.workloads or None)  # fmt: skip
+    return replace(chosen, **scenario.controller.options)
+
+
+def _at(whole: Snapshot, moment: Moment) -> Snapshot:
+    """Return the state at a moment, from a snapshot that still has the history."""
+    records = [record for record in whole.log.records if record.revision <= moment.revision]
+    return replace(whole, log=whole.log._replace(records=records), taken=moment.time)
+
+
+class _Run:
+    def __init__(
+        self,
+        scenario: Scenario,
+        server: APIServer,
+        log: TestLog,
+        plan: Plan | None,
+        expected: Expected | None,
+    ) -> None:
+        self._scenario = scenario
+        self._server = server
+        self._log = log
+        self._plan = plan
+        self._expected = expected
+        self._read = self._counted = 0
+
+    async def whole(self) -> Result:
+        """Run the steps. Ends with the first that does not end as expected."""
+        result = Result()
+        plan, steps = self._plan, self._scenario.steps
+        moment = plan.moment if plan is not None else None
+        try:
+            index = moment.step if moment is not None else 0
+            while index < len(steps):
+                index = await self._step(index, result, is_done=moment is not None)
+                moment = None
+                if not result.steps[-1].converged:
+                    break
+        except (StatusError, OSError, TimeoutError) as error:
+            result.error = f"{type(error).__name__}: {error}"
+        return result
+
+    async def _step(self, index: int, result: Result, *, is_done: bool) -> int:
+        """Carry out a step, unless it `is_done` before the restart. Returns the next one."""
+        began, before, counted = time.monotonic(), len(self._log.history()), self._changes()
+        plan = self._plan if self._plan is not None and self._plan.step == index else None
+        if not is_done:
+            async with acting.faults(self._server, plan.faults if plan else ()) as names:
+                await acting.act(self._server, self._scenario.steps[index])
+                acted = self._server.store.revision, self._server.clock.now()
+                if plan is not None and names:
+                    result.struck = await self._disturbed(plan, names[0])
+        else:
+            acted = self._server.store.revision, self._server.clock.now()
+        if plan is not None and plan.then == "next":
+            index += 1
+            if not plan.faults:
+                await acting.act(self._server, self._scenario.steps[index])
+        converged = await self.converge(index)
+        if plan is not None and plan.later_seconds and converged:
+            acting.advance(self._server, plan.later_seconds)
+            converged = await self.converge(index)
+        changes = self._log.history()[before:]
+        result.steps.append(
+            StepResult(
+                self._state(), [], converged, time.monotonic() - began, index,
+                frozenset(acting.named(each.object) for each in changes if each.type == "DELETED"),
+                writes=self._changes() - counted,
+                revisions=range(acted[0], self._server.store.revision + 1),
+                acted=acted[1],
+            )
+        )  # fmt: skip
+        return index + 1
+
+    async def _disturbed(self, plan: Plan, fault: str) -> bool:
+        """Wait until a request meets the fault, and do what the plan says while it waits. Returns
+        whether one did."""
+        place = 2 if plan.faults[0].get("hold") else 1
+        is_struck, idle = False, 0
+        while not is_struck and idle < IDLE_LOOKS:
+            await asyncio.sleep(0.001)
+            counts = self._server.faults.counted(fault)
+            is_struck = counts is not None and counts[place] > 0
+            idle = 0 if self._server.manager.is_working else idle + 1
+        if plan.then == "next":
+            await acting.act(self._server, self._scenario.steps[plan.step + 1])
+        elif is_struck:
+            await acting.interfere(self._server, plan)
+        await acting.end_fault(self._server, fault)
+        return is_struck
+
+    async def converge(self, index: int) -> bool:
+        """Move the clock until nothing happens any more, and, if the end is known, until it is
+        reached. Returns whether that is so in the end."""
+        for _ in range(ROUNDS):
+            if not await self._settled():
+                return False
+            if await self._is_quiet() and self._is_as_expected(index):
+                return True
+        return False
+
+    async def _is_quiet(self) -> bool:
+        """Move the clock by all jumps. Returns whether nothing changed meanwhile."""
+        before = self._changes()
+        for seconds in JUMPS:
+            acting.advance(self._server, seconds)
+            if not await self._settled() or self._changes() != before:
+                return False
+        return True
+
+    async def _settled(self) -> bool:
+        try:
+            await self._server.settled(patience.limit(SETTLED_SECONDS))
+        except TimeoutError:
+            return False
+        return True
+
+    def _changes(self) -> int:
+        """The number of changes that belong to the end state."""
+        history = self._log.history()
+        self._counted += sum(map(_counts, history[self._read :]))
+        self._read = len(history)
+        return self._counted
+
+    def _is_as_expected(self, index: int) -> bool:
+        expected = self._expected
+        return expected is None or not expected.states[index].differences(
+            self._state(), expected.masked
+        )
+
+    def _state(self) -> State:
+        return acting.state(self._server, self._scenario.ignore)
+
+
+def _counts(change: ObjectChange) -> bool:
+    """Whether a change belongs to the end state."""
+    return states.kind_of(change.object) not in states.IGNORED
+
+
+def _is_injected(error: BaseException) -> bool:
+    return isinstance(error, StatusError) and "by a Fault" in error.message
+
+
+@contextmanager
+def _errors() -> Iterator[list[str]]:
+    """Collect the exceptions that are logged as errors, without those of Faults."""
+    found: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            error = record.exc_info[1] if record.exc_info else None
+            if error is not None and not _is_injected(error):
+                found.append(f"{record.getMessage()} ({type(error).__name__})")
+
+    handler = Collector(logging.ERROR)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield found
+    finally:
+        logging.getLogger().removeHandler(handler)

@@ -1,0 +1,127 @@
+"""Derives the plans for controllers in the server: restarts at each moment, failures, races."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from inkube.apiserver.explore.moments import Change, changes
+from inkube.apiserver.explore.planning import DAY, HELD_SECONDS
+from inkube.apiserver.explore.plans import Category, Moment, Plan, Then
+from inkube.apiserver.explore.results import Result
+from inkube.apiserver.explore.scenarios import Scenario
+from inkube.schemas.objects import Object
+
+_VERBS = {
+    "create": ["create"],
+    "update": ["update", "patch"],
+    "delete": ["delete", "deletecollection"],
+}
+_SUBRESOURCES = ("", "/status", "/scale", "/finalize")
+
+
+def plans(scenario: Scenario, reference: Result) -> list[Plan]:
+    """Return all plans. Categories take turns, so that a small budget meets each of them."""
+    assert reference.snapshot is not None
+    found = list(changes(reference.snapshot, reference.steps))
+    by_category: list[Iterable[Plan]] = [
+        _crashes(scenario, reference, found),
+        _users(scenario, found),
+        _errors(found),
+        _races(found),
+        _times(scenario),
+    ]
+    mixed = itertools.zip_longest(*by_category)
+    return [plan for row in mixed for plan in row if plan is not None]
+
+
+def _crashes(scenario: Scenario, reference: Result, found: Sequence[Change]) -> Iterator[Plan]:
+    for step in reference.steps:
+        action = scenario.steps[step.index].text
+        moment = Moment(step.index, step.revisions[0], step.acted, repr(action))
+        yield Plan(f"restart right after {action!r}", "crash", step.index, moment=moment)
+    for each in found:
+        yield Plan(
+            f"restart after {each.moment.text}", "crash", each.moment.step, moment=each.moment
+        )
+
+
+def _users(scenario: Scenario, found: Sequence[Change]) -> Iterator[Plan]:
+    """The next step before the last one has converged, with and without a restart in between."""
+    for index, (step, following) in enumerate(itertools.pairwise(scenario.steps)):
+        yield Plan(f"{following.text} right after {step.text!r}", "user", index, then="next")
+    for each in found:
+        if each.moment.step + 1 >= len(scenario.steps):
+            continue
+        following = scenario.steps[each.moment.step + 1]
+        yield _held(f"{following.text} right after {each.moment.text}", "user", each, "next",
+                    "AfterWrite")  # fmt: skip
+        name = f"restart after {each.moment.text}, then {following.text}"
+        yield Plan(name, "user", each.moment.step, then="next", moment=each.moment)
+
+
+def _errors(found: Sequence[Change]) -> Iterator[Plan]:
+    for each in found:
+        yield _failing(f"response lost of {each.moment.text}", each, {"cut": "AfterWrite"})
+    for each in found:
+        yield _failing(f"500 for {each.moment.text}", each, {"answer": {"code": 500}})
+
+
+def _races(found: Sequence[Change]) -> Iterator[Plan]:
+    """What another client does while a request of a controller waits."""
+    for each in found:
+        if each.verb != "create":
+            yield _held(f"another client labels before {each.moment.text}", "race", each, "label",
+                        "BeforeWrite")  # fmt: skip
+        elif not each.object["metadata"].get("generateName"):
+            yield _held(f"another client deletes after {each.moment.text}", "race", each, "delete",
+                        "AfterWrite")  # fmt: skip
+
+
+def _times(scenario: Scenario) -> Iterator[Plan]:
+    for index, step in enumerate(scenario.steps):
+        yield Plan(f"a day passes after {step.text!r}", "time", index, later_seconds=DAY)
+
+
+def _held(name: str, category: Category, each: Change, then: Then, moment: str) -> Plan:
+    fault = {**_fault(each), "hold": {"moment": moment, "seconds": HELD_SECONDS}}
+    meta = each.object["metadata"]
+    target = _resource(each), meta.get("namespace", ""), meta["name"]
+    return Plan(name, category, each.moment.step, (fault,), then, target)
+
+
+def _failing(name: str, each: Change, effect: Object) -> Plan:
+    return Plan(name, "error", each.moment.step, ({**_fault(each), **effect},))
+
+
+def _fault(each: Change) -> Object:
+    """The spec of a Fault that meets one change by a controller of the server."""
+    meta = each.object["metadata"]
+    plural, group = _plural(each), _group(each)
+    whole = f"{plural}.{group}" if group else plural
+    match: Object = {
+        "verbs": _VERBS[each.verb],
+        "resources": [f"{whole}{end}" for end in _SUBRESOURCES],
+    }
+    if meta.get("namespace"):
+        match["namespaces"] = [meta["namespace"]]
+    if not meta.get("generateName"):
+        match["names"] = [meta["name"]]
+    return {
+        "match": match,
+        "when": {"skip": each.number - 1, "times": 1},
+        "controllers": True,
+    }
+
+
+def _group(each: Change) -> str:
+    group, _, _ = str(each.object["apiVersion"]).rpartition("/")
+    return group
+
+
+def _plural(each: Change) -> str:
+    """The plural of a key: `/registry/PLURAL/…`, or `/registry/GROUP/PLURAL/…`."""
+    parts = each.key.split("/")
+    return parts[3] if parts[2] == _group(each) else parts[2]
+
+
+def _resource(each: Change) -> str:
+    return f"{each.object['apiVersion']}/{_plural(each)}"

@@ -1,0 +1,102 @@
+"""The two ways to run a scenario: with a controller outside of the server, or those inside it."""
+
+import asyncio
+import itertools
+import shutil
+from pathlib import Path
+from typing import Protocol
+
+from inkube.apiserver.explore import inprocess, momentplans, observations, planning, runs
+from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.results import Expected, Result
+from inkube.apiserver.explore.scenarios import InProcess, Scenario
+from inkube.apiserver.sources import Snapshot
+
+
+class Runner(Protocol):
+    """Runs one scenario, disturbed or not."""
+
+    async def prepared(self) -> Snapshot:
+        """Return the state before the first step. Raises ManifestError."""
+        ...
+
+    async def run(
+        self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
+    ) -> Result:
+        """Run the scenario from a state."""
+        ...
+
+    def plans(self, first: Result, second: Result) -> list[Plan]:
+        """Return the plans that follow from two undisturbed runs; empty if nothing was written."""
+        ...
+
+
+def runner(scenario: Scenario, folder: Path) -> Runner:
+    """Return what runs a scenario. Its files are in a folder."""
+    return Inside(scenario) if isinstance(scenario.controller, InProcess) else (
+        Outside(scenario, folder)
+    )  # fmt: skip
+
+
+class Outside:
+    """A controller that reaches the server over HTTP, with a kubeconfig."""
+
+    def __init__(self, scenario: Scenario, folder: Path) -> None:
+        self._scenario = scenario
+        self._folder = folder
+        self._numbers = itertools.count()
+
+    async def prepared(self) -> Snapshot:
+        """See Runner."""
+        return await runs.prepared(self._scenario)
+
+    async def run(
+        self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
+    ) -> Result:
+        """See Runner."""
+        folder = self._folder / str(next(self._numbers))
+        try:
+            return await runs.run(self._scenario, start, folder, plan, expected)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def plans(self, first: Result, second: Result) -> list[Plan]:
+        """See Runner."""
+        one, other = (
+            observations.occurrences([step.requests for step in result.steps])
+            for result in (first, second)
+        )
+        requests = itertools.chain.from_iterable(step.requests for step in first.steps)
+        writes = observations.common(one, other)
+        if not writes:
+            return []
+        return planning.plans(self._scenario, writes, observations.reads(requests))
+
+
+class Inside:
+    """Controllers of the server. Restarts begin with a state of the first undisturbed run."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._history: Snapshot | None = None
+        self._lock = asyncio.Lock()
+        """Only one run at a time, because the log of the process shows its errors."""
+
+    async def prepared(self) -> Snapshot:
+        """See Runner."""
+        return await inprocess.prepared(self._scenario)
+
+    async def run(
+        self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
+    ) -> Result:
+        """See Runner."""
+        if plan is not None and plan.moment is not None:
+            assert self._history is not None, "plans with a moment come from `plans`"
+            start = self._history
+        async with self._lock:
+            return await inprocess.run(self._scenario, start, plan, expected)
+
+    def plans(self, first: Result, second: Result) -> list[Plan]:
+        """See Runner."""
+        self._history = first.snapshot
+        return momentplans.plans(self._scenario, first)
