@@ -1,6 +1,7 @@
 """Whatever lies under `secure`, and whatever the request: a value is in no error, warning, log,
-event, metric, console or line of the audit log."""
+event, metric, watch, line of the audit log or of the console's stream of requests."""
 
+import asyncio
 import itertools
 import json
 import logging
@@ -8,6 +9,7 @@ import logging
 import aiohttp
 import pytest
 import yaml
+from patience import within
 
 from inkube import APIServer
 
@@ -98,10 +100,23 @@ def steps(secure, obj):
                     yield f"/secure/{member}/{name}/0", leaf
 
 
+LAST = "the-last-one"
 LOOKS = [
     REPOSITORIES, CONNECTIONS, "/api/v1/events", "/apis/events.k8s.io/v1/events", "/metrics",
     "/api/v1/secrets",
 ]  # fmt: skip
+
+
+async def read(session, path, end):
+    """Read a stream up to a text."""
+    found = b""
+    async with session.get(path, timeout=aiohttp.ClientTimeout(total=None)) as response:
+        assert response.status == 200
+        async for piece in response.content.iter_any():
+            found += piece
+            if end in found[-len(piece) - len(end) :]:
+                return found.decode()
+    raise AssertionError(f"{path} ended early")
 
 
 @pytest.fixture
@@ -125,6 +140,11 @@ async def told(tmp_path, caplog):
                 assert response.status < 500 or APPLY in str(options), text  # as upstream
                 texts[method, path, str(options)] = f"{response.headers} {text}"
 
+        streams = {"requests": "/debug/requests", "changes": f"{REPOSITORIES}?watch=1"}
+        readers = [
+            asyncio.create_task(read(session, path, LAST.encode())) for path in streams.values()
+        ]
+        await ask("GET", REPOSITORIES)  # from now on, both streams are read
         first = repository("a", {"token": {"create": SECRET}, "webhookSecret": {"create": SECRET}})
         await ask("POST", REPOSITORIES, json=first)
         queries = itertools.cycle(QUERIES)
@@ -136,6 +156,9 @@ async def told(tmp_path, caplog):
         await server.settled()
         for path in LOOKS:
             await ask("GET", path)
+        await ask("POST", REPOSITORIES, json=repository(LAST, {"token": {"create": SECRET}}))
+        async with within():
+            texts |= dict(zip(streams, await asyncio.gather(*readers), strict=True))
         texts["stored"] = str(await server.client.get(f"{GROUP}/repositories", "a", "default"))
     texts["audit"] = audit.read_text()
     texts["logs"] = "\n".join(repr(record.__dict__) for record in caplog.records)
@@ -152,5 +175,7 @@ async def test_a_value_is_nowhere(told):
         for secret in secrets
         if secret in text
     }
-    assert len(told["audit"].splitlines()) > 1000
+    for where in ("audit", "requests"):
+        assert len(told[where].splitlines()) > 1000, where
+    assert len(told["changes"].splitlines()) > 10
     assert not found, list(found.items())[:5]
