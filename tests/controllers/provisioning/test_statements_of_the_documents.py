@@ -15,6 +15,9 @@ from inkube.schemas.models import Model, Resource
 _END = (";", ": the ")
 
 
+BETA = ALL.replace("v0alpha1", "v1beta1")
+
+
 class BranchSpec(Model):
     branch: str
 
@@ -301,6 +304,53 @@ async def g4(ask):
 
 async def g5(ask):
     await ask("POST", ALL.replace("v0alpha1", "v2"), repository())
+
+
+async def g6(ask):
+    await ask.post(spec_of(github={**URL, "branch": "main"}))
+    found = await ask("GET", f"{BETA}/a")
+    assert found["apiVersion"] == "provisioning.grafana.app/v1beta1"
+
+
+async def g7(ask):
+    await ask.post(spec_of(github={**URL, "branch": "main"}), path=BETA)
+    found = await ask("GET", ALL)
+    assert found["items"][0]["apiVersion"] == PROVISIONING
+
+
+async def g8(ask):
+    await ask.post(repository(), path=BETA)
+
+
+async def g9(ask):
+    for version in ("v0alpha1", "v1beta1"):
+        await ask("GET", f"/openapi/v3/apis/provisioning.grafana.app/{version}")
+
+
+async def f37(ask):
+    wrong = spec_of(title="", github={**URL, "branch": "a b"})
+    written = await ask.post(wrong)
+    dry = await ask.post(wrong, "?dryRun=All")
+    assert written == dry
+
+
+async def f38(ask):
+    await ask.server.create(repository(block=GONE))
+    await ask.server.settled()
+    await ask("PATCH", f"{ALL}/a", {"spec": {"github": {"branch": "main"}}}, **MERGE)
+    await ask.server.settled()
+    found = await ask("GET", f"{ALL}/a")
+    assert (found["status"]["fieldErrors"], found["status"]["health"]["healthy"]) == ([], True)
+
+
+async def f39(ask):
+    await ask.post(repository(block=GONE))
+    watch = ask.server.client.watch(f"{PROVISIONING}/repositories")
+    async for event in watch:
+        if event.object.get("status", {}).get("fieldErrors"):
+            ask.text += json.dumps(event.object["status"])
+            break
+    await watch.aclose()
 
 
 ROWS = {
