@@ -374,7 +374,7 @@ class Options(ServerOptions):
         return dict(text.split("=", 1) for text in self.service_addresses)
 
     @property
-    def asks_accounts(self) -> bool:
+    def requires_accounts(self) -> bool:
         """Whether the admission plugin ServiceAccount is enabled."""
         name = "ServiceAccount"
         return name in self.enable_admission_plugins and name not in self.disable_admission_plugins

@@ -49,13 +49,13 @@ def parse(path: str) -> Callable[..., list[Any]]:
         work = Work() if work is None else work
         matches = [value]
         for step in steps:
-            matches = _found(step, matches, work)
+            matches = _matches(step, matches, work)
         return matches
 
     return find
 
 
-def _found(step: Step, values: list[Any], work: Work) -> list[Any]:
+def _matches(step: Step, values: list[Any], work: Work) -> list[Any]:
     found: list[Any] = []
     for value in values:
         for each in step(value, work):

@@ -63,9 +63,9 @@ class DeclaredKinds(SideEffects):
         return (resource.group, resource.plural) in self._kinds
 
     def _kind(self, write: Write) -> DeclaredKind:
-        return self._found(write)[0]
+        return self._entry(write)[0]
 
-    def _found(self, write: Write) -> tuple[DeclaredKind, Any]:
+    def _entry(self, write: Write) -> tuple[DeclaredKind, Any]:
         resource = write.request.resource
         return self._kinds[resource.group, resource.plural]
 
@@ -89,7 +89,7 @@ class DeclaredKinds(SideEffects):
         obj, old = write.object, write.old
         if obj is None or write.request.subresource or not write.dry_run:
             return ()
-        _, env = self._found(write)
+        _, env = self._entry(write)
         found = await self._checked(write, [error.field for error in errors])
         return found if old is not None else [*found, *await self._taken(write, env)]
 
@@ -100,7 +100,7 @@ class DeclaredKinds(SideEffects):
         return partial(kind.persist, obj)
 
     async def _errors(self, write: Write) -> list[FieldError]:
-        (kind, env), obj, old = self._found(write), write.object, write.old
+        (kind, env), obj, old = self._entry(write), write.object, write.old
         if obj is None:
             assert old is not None, "a deletion has an old object"
             return await kind.check_delete(old, env)
@@ -114,7 +114,7 @@ class DeclaredKinds(SideEffects):
     async def _checked(self, write: Write, wrong: Sequence[str] = ()) -> list[FieldError]:
         """The errors of live checks. Raises StatusError 504 after the client's limit for the
         request."""
-        kind, env = self._found(write)
+        kind, env = self._entry(write)
         obj, limit = write.object, write.request.timeout
         assert obj is not None, "only an object is checked"
         try:

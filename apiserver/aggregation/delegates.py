@@ -156,7 +156,7 @@ class Remote:
         """Fetch the discovery of the server. Returns whether it changed."""
         before = (self._version_discovery, self._freshness, self._paths)
         try:
-            self._version_discovery = await self._ask_discovery()
+            self._version_discovery = await self._fetch_discovery()
             self._freshness = discovery.CURRENT
         except _FAILURES:
             self._freshness = discovery.STALE
@@ -180,7 +180,7 @@ class Remote:
     def _prefix(self) -> str:
         return f"/apis/{self.registration.group}/{self.registration.version}"
 
-    async def _ask_discovery(self) -> Object:
+    async def _fetch_discovery(self) -> Object:
         """Return the version from aggregated discovery, else from its resource list, else without
         resources."""
         group, version = self.registration.group, self.registration.version

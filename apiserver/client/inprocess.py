@@ -168,7 +168,7 @@ class InProcessClient:
             stack.callback(resource.watchers.discard, subscription.close)
             for entry in initial:
                 yield Event("ADDED", self._copy(request, entry))
-            if watcher.tells_end:
+            if watcher.marks_end:
                 yield Event("BOOKMARK", bookmark(request, watcher.start, end=True))
             try:
                 async for change in subscription:

@@ -50,7 +50,7 @@ async def run(
     clock = FakeClock(getattr(start, "taken", None), ticking=True)
     options = Options(
         offline=True, retry_seconds=0.0, snapshot=start, clock=clock, record_bodies=True,
-        on_request=log.hear_request, workloads=scenario.workloads or None,
+        on_request=log.record_request, workloads=scenario.workloads or None,
     )  # fmt: skip
     async with APIServer(options) as server:
         following = log.record(server.store)

@@ -92,7 +92,7 @@ class DefinitionFiles:
                 logger.warning("%s", error)
                 is_whole = False  # it is unknown which objects were removed from the file
         silent |= {path for path in self._silent if path in current and path not in changed}
-        self._tell_silent(silent)
+        self._report_silent(silent)
         try:
             await self._apply([each for of_file in self._manifests.values() for each in of_file])
             if is_whole:
@@ -100,7 +100,7 @@ class DefinitionFiles:
         except StatusError as error:
             logger.warning("the definitions could not be applied: %s", error.message)
 
-    def _tell_silent(self, silent: set[Path]) -> None:
+    def _report_silent(self, silent: set[Path]) -> None:
         """Log the files and folders that say nothing, once. An editor, a checkout or a lost mount
         can empty them for a moment, so this is no request to delete their objects."""
         for path in sorted(silent - self._silent):

@@ -47,7 +47,7 @@ class Create(Change):
         write.object = await self.make(write)
         return await create(write)
 
-    def made(self, write: Write) -> Object:
+    def compute(self, write: Write) -> Object:
         made: Object = orjson.loads(self._fresh) if self._fresh else self._body.object
         ownerreferences.deduplicate(write, made)
         return made
@@ -88,7 +88,7 @@ class Put(Update):
         self._empties, self.sealed = body.empties, body.sealed
         self._fresh = orjson.dumps(self._replaced(obj))
 
-    def made(self, write: Write) -> Object:
+    def compute(self, write: Write) -> Object:
         write.empties = self._empties
         return self._replacing(orjson.loads(self._fresh), write)
 

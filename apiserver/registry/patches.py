@@ -38,7 +38,7 @@ class MergePatch(Update):
         super().__init__(patch.size, **self._of_version(patch.value))
         self._patch, self.sealed = patch, patch.sealed
 
-    def made(self, write: Write) -> Object:
+    def compute(self, write: Write) -> Object:
         request = write.request
         old = write.copy_of_old()
         new, unknown = self.applied(request, old)

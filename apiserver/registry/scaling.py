@@ -40,7 +40,7 @@ class Scale(Update):
     def __init__(self, size: int = 0) -> None:
         super().__init__(size, names_version=False, reads_version=True)
 
-    def made(self, write: Write) -> Object:
+    def compute(self, write: Write) -> Object:
         """Return the object with the Scale's replicas, resourceVersion, uid and owners."""
         assert write.old is not None, "a scale never creates"
         owned = scales.to_scale(write.request, write.old, lenient=True, with_ownership=True)

@@ -122,7 +122,7 @@ class _Index:
         self._keys: dict[str, dict[str, None]] = {}
         self.complete = False
         # From here on every change arrives; existing objects are read in slices.
-        self._following = store.follow(prefix, self._hear, on_relist=self.close)
+        self._following = store.follow(prefix, self._on_changes, on_relist=self.close)
         self._filling = asyncio.create_task(self._fill(store.list(prefix)))
 
     @property
@@ -150,14 +150,14 @@ class _Index:
     async def _read_all(self, entries: Sequence[Entry]) -> None:
         for start in range(0, len(entries), SLICE):
             for entry in entries[start : start + SLICE]:
-                # later changes arrive through `_hear`
+                # later changes arrive through `_on_changes`
                 now = self._store.get(entry.key)
                 if now is not None and now.revision == entry.revision:
                     self._add(entry)
             await asyncio.sleep(0)
         self.complete = True
 
-    def _hear(self, changes: Sequence[Change]) -> None:
+    def _on_changes(self, changes: Sequence[Change]) -> None:
         for change in changes:
             if change.previous is not None:
                 self._remove(change.previous)

@@ -104,9 +104,9 @@ class Change:
 
     async def make(self, write: "Write") -> Object:
         """Return the new object, in the version of the request."""
-        return await write.run(self.made, write)
+        return await write.run(self.compute, write)
 
-    def made(self, write: "Write") -> Object:
+    def compute(self, write: "Write") -> Object:
         """Return the new object, without waiting. Must not change `write.old`."""
         raise NotImplementedError
 

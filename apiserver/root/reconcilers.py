@@ -28,7 +28,7 @@ def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str])
     core.exit_stack.callback(subscription.close)
     if options.controllers:
         garbage.add(manager, catalog)
-        if options.asks_accounts and "serviceaccount-controller" not in replaced_controllers:
+        if options.requires_accounts and "serviceaccount-controller" not in replaced_controllers:
             builtin.accounts.add(manager, manager.client)
 
 

@@ -82,7 +82,7 @@ class Sessions:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @contextlib.contextmanager
-    def one(self) -> Any:
+    def open(self) -> Any:
         """Count one more stream during the context. Raises StatusError 429."""
         if len(self._tasks) >= SESSIONS:
             raise status.StatusError(
@@ -142,7 +142,7 @@ class PodStreams:
             return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
-        with self._sessions.one():
+        with self._sessions.open():
             pieces = logs(pod, container, query)
             try:
                 # errors are raised before anything is sent
@@ -217,14 +217,14 @@ class PodStreams:
         async def connect(port: int, side: Any) -> None:
             await kubelet.forward(pod, port, side)
 
-        with self._sessions.one():
+        with self._sessions.open():
             ports = exchange.query.getall("ports", ())
             return await streaming.forwards.serve(exchange.http, ports, connect)
 
     async def _serve(
         self, request: web.BaseRequest, stream_options: Any, run: Any
     ) -> web.StreamResponse:
-        with self._sessions.one():
+        with self._sessions.open():
             return await streaming.commands.serve(request, stream_options, run)
 
     def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:

@@ -130,7 +130,7 @@ class Proxies:
                     yield _PodPort(scheme, entry.value, ports[0])
 
     async def _connect(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
-        with self._sessions.one():
+        with self._sessions.open():
             return await subresources.podports.forward(exchange, address, scheme or "http")
 
     async def _forward(
@@ -143,7 +143,7 @@ class Proxies:
         async def connect(side: Any) -> None:
             await kubelet.forward(pod_port.pod, pod_port.port, side)
 
-        with self._sessions.one():
+        with self._sessions.open():
             return await subresources.podports.forward(exchange, connect, pod_port.scheme)
 
 

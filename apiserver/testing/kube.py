@@ -236,7 +236,7 @@ def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
     options = replace(
         plan.options,
         clock=plan.options.clock or _clock(plan.options),
-        on_request=plan.options.on_request or log.hear_request,
+        on_request=plan.options.on_request or log.record_request,
         record_bodies=True,
     )
     server = APIServer(options)

@@ -91,9 +91,9 @@ class TestLog:
 
     def record(self, store: Store) -> Following:
         """Add all changes of a store from now on, until the result is closed."""
-        return store.follow(keys.ROOT, self.hear_changes, on_relist=self.miss_changes)
+        return store.follow(keys.ROOT, self.record_changes, on_relist=self.miss_changes)
 
-    def hear_request(self, record: RequestRecord) -> None:
+    def record_request(self, record: RequestRecord) -> None:
         """Add a request. The server calls this."""
         self.requests.append(record)
         self._bytes[0] += len(record.sent) + len(record.answered)
@@ -101,7 +101,7 @@ class TestLog:
             gone = self._forget(self.requests)
             self._bytes[0] -= sum(len(each.sent) + len(each.answered) for each in gone)
 
-    def hear_changes(self, changes: Sequence[Change]) -> None:
+    def record_changes(self, changes: Sequence[Change]) -> None:
         """Add committed changes. The store calls this."""
         for change in changes:
             data = change.entry.data

@@ -158,7 +158,7 @@ class Stream:
         assert subscription is not None, "`start` comes first"
         self._check_connected()
         try:
-            await self._tell_initial(initial)
+            await self._send_initial(initial)
             while not self._has_ended:
                 await self._catch_up(subscription)
                 if not self._has_ended:
@@ -197,7 +197,7 @@ class Stream:
         if self._subscription is not None:
             self._subscription.close()
 
-    async def _tell_initial(self, initial: Iterable[bytes]) -> None:
+    async def _send_initial(self, initial: Iterable[bytes]) -> None:
         """Write the initial events."""
         if self._watch_end is not None:
             initial = self._watch_end.until(initial)
@@ -209,7 +209,7 @@ class Stream:
         self._end_as_told()
         if not self._has_ended:
             self._send(self._framer.prefix(self.watcher.start))
-        if self.watcher.tells_end and self._tells_bookmarks and not self._has_ended:
+        if self.watcher.marks_end and self._sends_bookmarks and not self._has_ended:
             self._send(self._framer.bookmark(self.watcher.start, end=True))
 
     def _end_as_told(self) -> None:
@@ -227,7 +227,7 @@ class Stream:
         self.stop()
 
     @property
-    def _tells_bookmarks(self) -> bool:
+    def _sends_bookmarks(self) -> bool:
         return self._watch_end is None or self._watch_end.bookmarks
 
     async def _catch_up(self, subscription: Subscription) -> None:
@@ -243,7 +243,7 @@ class Stream:
     async def _send_changes(self, changes: Sequence[Change]) -> None:
         request = self.watcher.request
         shown = await conversions.shown_changes(request.resource, request.served, changes)
-        self._tell_changes(shown, {})
+        self._write_changes(shown, {})
         await self._drain()
 
     async def _follow(self, subscription: Subscription) -> None:
@@ -295,7 +295,7 @@ class Stream:
             return
         changes, self._gathered = self._gathered, []
         try:
-            self._tell_changes(changes, shared_frames)
+            self._write_changes(changes, shared_frames)
         except Exception:
             logger.exception("a change cannot be sent, so its watch ends")
             self.stop()
@@ -304,7 +304,7 @@ class Stream:
         if not self._has_ended and self._sink.get_write_buffer_size() > HIGH_WATER:
             self._leave()
 
-    def _tell_changes(self, changes: Sequence[Change], shared_frames: SharedFrames) -> None:
+    def _write_changes(self, changes: Sequence[Change], shared_frames: SharedFrames) -> None:
         """Write changes as events. See `Framer.burst` for `shared_frames`."""
         if self._watch_end is None:
             self._send(self._framer.burst(changes, shared_frames))
@@ -337,15 +337,15 @@ class Stream:
             return
         if now >= self._bookmark_at:
             self._bookmark_at = self._next_bookmark()
-            self._tell_bookmark()
+            self._send_bookmark()
         wait = min(CHECK_SECONDS, self._until - now, max(self._bookmark_at - now, 0.001))
         self._timer = self._loop.call_later(wait, self._check_connected)
 
-    def _tell_bookmark(self) -> None:
+    def _send_bookmark(self) -> None:
         self._flush({})  # can contain the last event of this watch
         subscription = self._subscription
         following = self.state is State.FOLLOWING
-        wanted = self.watcher.options.bookmarks and self._tells_bookmarks
+        wanted = self.watcher.options.bookmarks and self._sends_bookmarks
         if wanted and subscription is not None and following:
             self._send(self._framer.bookmark(subscription.revision))
 

@@ -63,7 +63,7 @@ class Watcher:
         return self._matches is None
 
     @property
-    def tells_end(self) -> bool:
+    def marks_end(self) -> bool:
         """Whether a bookmark marks the end of the initial events."""
         options = self.options
         if not options.bookmarks:

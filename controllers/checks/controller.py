@@ -49,7 +49,7 @@ def _no_findings(run: Run[Any], errors: Sequence[FieldError]) -> Sequence[Findin
     return ()
 
 
-async def _asks_outside(run: Run[Any]) -> bool:
+async def _uses_outside(run: Run[Any]) -> bool:
     return False
 
 
@@ -72,7 +72,7 @@ class Report:
         _nothing_to_write
     )
     interval: Callable[[Any, float], float] = _no_limit
-    is_watched: Callable[[Run[Any]], Awaitable[bool]] = _asks_outside
+    is_watched: Callable[[Run[Any]], Awaitable[bool]] = _uses_outside
 
 
 @dataclass(slots=True)

@@ -38,7 +38,7 @@ class BitbucketSession:
 
     async def head(self, branch: str) -> str | None:
         """The commit of a branch; None if the branch does not exist."""
-        return await self._memo(("head", branch), lambda: self._ask_head(branch))
+        return await self._memo(("head", branch), lambda: self._fetch_head(branch))
 
     async def branch_names(self) -> list[str]:
         """The first hundred branches."""
@@ -63,24 +63,24 @@ class BitbucketSession:
         return [_commit(each, self._rest.now()) for each in await self._values(path)]
 
     async def _repository(self) -> dict[str, Any]:
-        return await self._memo("repository", self._ask_repository)
+        return await self._memo("repository", self._fetch_repository)
 
-    async def _ask_repository(self) -> dict[str, Any]:
-        return (await self._ask(self._base)).object()
+    async def _fetch_repository(self) -> dict[str, Any]:
+        return (await self._fetch(self._base)).object()
 
-    async def _ask_head(self, branch: str) -> str | None:
+    async def _fetch_head(self, branch: str) -> str | None:
         url = f"{self._base}/refs/branches/{quote(branch, safe='')}"
         try:
-            found = (await self._ask(url)).object()
+            found = (await self._fetch(url)).object()
         except RepositoryNotFound:
             return None
         return str((found.get("target") or {}).get("hash", ""))
 
     async def _values(self, url: str) -> list[dict[str, Any]]:
-        found = (await self._ask(url)).object().get("values")
+        found = (await self._fetch(url)).object().get("values")
         return [each for each in found or [] if isinstance(each, dict)]
 
-    async def _ask(self, url: str) -> RestResponse:
+    async def _fetch(self, url: str) -> RestResponse:
         credentials = self._target.credentials
         headers = {"Accept": "application/json"}
         if credentials.email and credentials.token:

@@ -254,7 +254,7 @@ class GitSession:
 
     async def may_write(self) -> bool:
         """Whether the server permits `git push` with these credentials."""
-        return await self._memo("write", lambda: self._git.run(self._host, self._ask_to_push))
+        return await self._memo("write", lambda: self._git.run(self._host, self._may_push))
 
     async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         return await self._memo("refs", lambda: self._git.run(self._host, self._list_refs))
@@ -283,7 +283,7 @@ class GitSession:
             raise RepositoryNotFound from error
         return _existing_refs(found.refs), _existing_refs(found.symrefs)
 
-    def _ask_to_push(self) -> bool:
+    def _may_push(self) -> bool:
         if self._is_file:
             path = _file_path(self._target.url)
             return os.access(path, os.W_OK) or os.access(f"{path}.git", os.W_OK)

@@ -140,7 +140,7 @@ class GitHubSession:
 
     async def branch_names(self) -> list[str]:
         """The first hundred branches."""
-        answer = await self._ask("GET", "/branches?per_page=100")
+        answer = await self._request("GET", "/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
@@ -159,7 +159,9 @@ class GitHubSession:
 
     async def history(self, branch: str) -> list[Commit]:
         """The latest commits of a branch, at most COMMITS."""
-        answer = await self._ask("GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}")
+        answer = await self._request(
+            "GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}"
+        )
         return [_commit(each, self._github.now()) for each in answer.items()]
 
     async def put_hook(self, hook: Hook, hook_id: int | None) -> int:
@@ -167,10 +169,10 @@ class GitHubSession:
         config = {"url": hook.url, "content_type": "json", "secret": hook.secret}
         body = {"name": "web", "active": True, "events": list(hook.events), "config": config}
         if hook_id is not None:
-            answer = await self._ask("PATCH", f"/hooks/{hook_id}", body)
+            answer = await self._request("PATCH", f"/hooks/{hook_id}", body)
             if answer.code != HTTPStatus.NOT_FOUND:
                 return int(answer.object()["id"])
-        answer = await self._ask("POST", "/hooks", body)
+        answer = await self._request("POST", "/hooks", body)
         if answer.code == HTTPStatus.CREATED and isinstance(answer.body, dict):
             return int(answer.body["id"])
         if answer.code == HTTPStatus.NOT_FOUND:  # GitHub's response if the token has no access
@@ -179,26 +181,26 @@ class GitHubSession:
 
     async def remove_hook(self, hook_id: int) -> None:
         """Remove a webhook; a missing webhook is not an error."""
-        answer = await self._ask("DELETE", f"/hooks/{hook_id}")
+        answer = await self._request("DELETE", f"/hooks/{hook_id}")
         if answer.code not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND):
             answer.object()
 
     async def _repository(self) -> dict[str, Any]:
-        return await self._memo("repository", self._ask_repository)
+        return await self._memo("repository", self._fetch_repository)
 
-    async def _ask_repository(self) -> dict[str, Any]:
-        return (await self._ask("GET", "")).object()
+    async def _fetch_repository(self) -> dict[str, Any]:
+        return (await self._request("GET", "")).object()
 
     async def _branch(self, branch: str) -> dict[str, Any] | None:
-        return await self._memo(("branch", branch), lambda: self._ask_branch(branch))
+        return await self._memo(("branch", branch), lambda: self._fetch_branch(branch))
 
-    async def _ask_branch(self, branch: str) -> dict[str, Any] | None:
+    async def _fetch_branch(self, branch: str) -> dict[str, Any] | None:
         try:
-            return (await self._ask("GET", f"/branches/{quote(branch, safe='')}")).object()
+            return (await self._request("GET", f"/branches/{quote(branch, safe='')}")).object()
         except RepositoryNotFound:
             return None
 
-    async def _ask(self, method: str, path: str, body: Any = None) -> RestResponse:
+    async def _request(self, method: str, path: str, body: Any = None) -> RestResponse:
         try:
             owner, name = urls.owner_and_name(self._target.url)
         except ValueError as error:
@@ -238,19 +240,19 @@ class GitHubAppSession:
 
     async def permissions(self) -> dict[str, str]:
         """The permissions of the app."""
-        body = await self._memo("app", self._ask_app)
+        body = await self._memo("app", self._fetch_app)
         return dict(body.get("permissions") or {})
 
     async def installation_permissions(self) -> dict[str, str]:
         """The permissions of the installation. Raises InstallationNotFound."""
-        answer = await self._ask(f"/app/installations/{self._app.installation_id}")
+        answer = await self._request(f"/app/installations/{self._app.installation_id}")
         if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
 
     async def installations(self) -> list[str]:
         """The IDs of the first hundred installations."""
-        answer = await self._ask("/app/installations?per_page=100")
+        answer = await self._request("/app/installations?per_page=100")
         listed = answer.body if isinstance(answer.body, list) else []
         return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
 
@@ -270,15 +272,15 @@ class GitHubAppSession:
                 break
         return found
 
-    async def _ask_app(self) -> dict[str, Any]:
-        answer = await self._ask("/app")
+    async def _fetch_app(self) -> dict[str, Any]:
+        answer = await self._request("/app")
         if answer.code == HTTPStatus.NOT_FOUND:
             raise AppNotFound
         if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
             raise KeyRefused
         return answer.body
 
-    async def _ask(self, path: str) -> RestResponse:
+    async def _request(self, path: str) -> RestResponse:
         now = self._github.now().timestamp()
         signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.ask("GET", f"{self._base}{path}", signed)

@@ -42,7 +42,7 @@ class GitLabSession:
 
     async def branch_names(self) -> list[str]:
         """The first hundred branches."""
-        answer = await self._ask("/repository/branches?per_page=100")
+        answer = await self._fetch("/repository/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
@@ -62,26 +62,26 @@ class GitLabSession:
     async def history(self, branch: str) -> list[Commit]:
         """The latest commits of a branch, at most COMMITS."""
         query = f"ref_name={quote(branch, safe='')}&per_page={COMMITS}"
-        answer = await self._ask(f"/repository/commits?{query}")
+        answer = await self._fetch(f"/repository/commits?{query}")
         return [_commit(each, self._rest.now()) for each in answer.items()]
 
     async def _project(self) -> dict[str, Any]:
-        return await self._memo("project", self._ask_project)
+        return await self._memo("project", self._fetch_project)
 
-    async def _ask_project(self) -> dict[str, Any]:
-        return (await self._ask("")).object()
+    async def _fetch_project(self) -> dict[str, Any]:
+        return (await self._fetch("")).object()
 
     async def _branch(self, branch: str) -> dict[str, Any] | None:
-        return await self._memo(("branch", branch), lambda: self._ask_branch(branch))
+        return await self._memo(("branch", branch), lambda: self._fetch_branch(branch))
 
-    async def _ask_branch(self, branch: str) -> dict[str, Any] | None:
+    async def _fetch_branch(self, branch: str) -> dict[str, Any] | None:
         try:
-            answer = await self._ask(f"/repository/branches/{quote(branch, safe='')}")
+            answer = await self._fetch(f"/repository/branches/{quote(branch, safe='')}")
             return answer.object()
         except RepositoryNotFound:
             return None
 
-    async def _ask(self, path: str) -> RestResponse:
+    async def _fetch(self, path: str) -> RestResponse:
         token = self._target.credentials.token
         headers = {"PRIVATE-TOKEN": token} if token else {}
         return await self._rest.request("GET", f"{self._base}{path}", headers)

@@ -179,9 +179,9 @@ class WorldSession:
         )
 
     async def _repository(self) -> HostedRepository:
-        return await self._memo("repository", self._ask)
+        return await self._memo("repository", self._fetch)
 
-    async def _ask(self) -> HostedRepository:
+    async def _fetch(self) -> HostedRepository:
         await self._world.endure(self._host)
         path = urls.normalised(urls.path_of(self._target.url))
         found = next(
@@ -235,17 +235,17 @@ class WorldAppSession:
 
     async def installations(self) -> list[str]:
         """The IDs of the scripted installations."""
-        known = await self._memo("app", self._ask)
+        known = await self._memo("app", self._fetch)
         return [installation.id for installation in known.spec.installations]
 
     async def permissions(self) -> dict[str, str]:
         """The permissions of the app. Raises AppNotFound, KeyRefused."""
-        return (await self._memo("app", self._ask)).spec.granted()
+        return (await self._memo("app", self._fetch)).spec.granted()
 
     async def installation_permissions(self) -> dict[str, str]:
         """The permissions of the installation; those of the app if the installation has no
         permissions. Raises InstallationNotFound."""
-        known = await self._memo("app", self._ask)
+        known = await self._memo("app", self._fetch)
         installation = known.spec.installation(self._app.installation_id)
         if installation is None:
             raise InstallationNotFound
@@ -254,7 +254,7 @@ class WorldAppSession:
     async def repositories(self) -> list[str]:
         """The repositories of the installation; those of the host if the installation has no list.
         Raises InstallationNotFound."""
-        known = await self._memo("app", self._ask)
+        known = await self._memo("app", self._fetch)
         installation = known.spec.installation(self._app.installation_id)
         if installation is None:
             raise InstallationNotFound
@@ -263,7 +263,7 @@ class WorldAppSession:
         hosted = self._host.spec.repositories if self._host is not None else []
         return [repository.path.strip("/") for repository in hosted]
 
-    async def _ask(self) -> GitHubApp:
+    async def _fetch(self) -> GitHubApp:
         if self._host is not None:
             await self._world.endure(self._host)
         if self._app_object is None:

@@ -40,10 +40,10 @@ class Reports:
 
     def add(self) -> None:
         """Add the controller to the manager."""
-        watch = Watch(PODS, self._hear)
+        watch = Watch(PODS, self._on_change)
         self._cluster.manager.add(Controller("kubelet-events", self._write, (watch,)))
 
-    def _hear(self, change: Change) -> Iterable[Key]:
+    def _on_change(self, change: Change) -> Iterable[Key]:
         pod = change.new
         if pod is None or not self._manages(pod):
             return ()

@@ -31,9 +31,9 @@ class Usages:
         self._random = random.Random(cluster.config.seed)  # noqa: S311 # numbers of a simulation
         self._own = cluster.informer(OWN)
         self._shared = cluster.informer(SHARED)
-        self._own.subscribe(self._hear)
-        self._shared.subscribe(self._hear)
-        cluster.informer(PODS).subscribe(self._hear_pod)
+        self._own.subscribe(self._on_change)
+        self._shared.subscribe(self._on_change)
+        cluster.informer(PODS).subscribe(self._on_pod)
 
     def of(self, pod: Object) -> dict[str, dict[str, float]] | None:
         """Return container → resource → amount (cores, bytes), or None for a pod without measured
@@ -97,11 +97,11 @@ class Usages:
         except expressions.ExpressionError:  # stored by a version of the server that supported it
             return None
 
-    def _hear(self, change: Change) -> None:
+    def _on_change(self, change: Change) -> None:
         if change.new is not None:
             self._begin()
 
-    def _hear_pod(self, change: Change) -> None:
+    def _on_pod(self, change: Change) -> None:
         notes = (change.new or {}).get("metadata", {}).get("annotations") or {}
         if CPU in notes or MEMORY in notes:
             self._begin()

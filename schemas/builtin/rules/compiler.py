@@ -120,9 +120,9 @@ class _LineCompiler:
         self._element = line.element
         self._field = line.field.removesuffix(line.element)
         self._path = self._field.split(".")
-        self._shape = self._found()
+        self._shape = self._field_shape()
 
-    def _found(self) -> Shape:
+    def _field_shape(self) -> Shape:
         """Return the type of the line's field. Raises KeyError."""
         if self._field == "self":
             return Shape("struct", self._name, "", pointer=False, keys=())

@@ -42,7 +42,7 @@ class _Namespaced(BuiltinStrategy):
             return []
         return [fielderrors.forbidden(f"{path}[{first}].adminAccess", _NOT_ADMIN)]
 
-    def _asked(self, claim: Object, obj: Object) -> list[FieldError]:
+    def _admin_errors(self, claim: Object, obj: Object) -> list[FieldError]:
         requests = (claim.get("devices") or {}).get("requests") or ()
         asked = [request.get("exactly") or {} for request in requests]
         return self._administers(asked, obj, "spec.devices.requests")
@@ -52,7 +52,7 @@ class Claims(_Namespaced):
     """The strategy of ResourceClaims."""
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return self._asked(obj.get("spec") or {}, obj) + super().validate(context, obj)
+        return self._admin_errors(obj.get("spec") or {}, obj) + super().validate(context, obj)
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """Remove the status of devices that are no longer allocated
@@ -86,7 +86,7 @@ class Templates(_Namespaced):
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         claim = (obj.get("spec") or {}).get("spec") or {}
-        return self._asked(claim, obj) + super().validate(context, obj)
+        return self._admin_errors(claim, obj) + super().validate(context, obj)
 
 
 class Slices(BuiltinStrategy):

@@ -232,7 +232,7 @@ def test_the_command_line_asks_with_workloads(flags, asked):
     given = cli.serve.make_context("serve", ["--in-memory", *flags]).params
     others = ("kubeconfig", "workers", "verbose", "quiet", "log_format", "reload")
     options = Options(**cli._values({k: v for k, v in given.items() if k not in others}))
-    assert options.asks_accounts is asked
+    assert options.requires_accounts is asked
 
 
 @pytest.mark.parametrize(

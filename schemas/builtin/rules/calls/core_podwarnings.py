@@ -285,7 +285,7 @@ def _overlaps(
     for path, source in paths:
         plain = path.rstrip("/")
         for other in _colliding(plain, known):
-            yield f"{_told(plain, source)} with {_told(*other)}"
+            yield f"{_quoted(plain, source)} with {_quoted(*other)}"
         parts = plain.split("/")
         for end in range(1, len(parts) + 1):
             known.setdefault("/".join(parts[:end]), []).append((plain, source))
@@ -301,7 +301,7 @@ def _colliding(path: str, known: dict[str, list[tuple[str, str]]]) -> Iterator[t
         yield from (each for each in known.get(folder, ()) if each[0] == folder)
 
 
-def _told(path: str, source: str) -> str:
+def _quoted(path: str, source: str) -> str:
     return f"{gotext.quote(path)} ({source})" if source else gotext.quote(path)
 
 

@@ -1,0 +1,96 @@
+"""Functions and attributes have the terms of the field, not filler words or verbs of speech.
+
+A reader who meets `found`, `made` or `tell` in a list of members does not know what they contain or
+do. Local variables are free.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("apiserver", "controllers", "schemas", "storage")
+_FILLERS = frozenset({"asked", "found", "given", "it", "made", "one", "told", "wanted", "what"})
+_VERBS = frozenset({"ask", "asks", "hear", "hears", "say", "says", "tell", "tells"})
+_KEPT = {
+    "apiserver/app.py: asked",
+    "apiserver/dumps/importing.py: made",
+    "apiserver/dumps/kinds.py: made",
+    "apiserver/explore/exploring.py: _found",
+    "apiserver/http/audit.py: asked",
+    "apiserver/registry/resource.py: _made",
+    "apiserver/registry/selections.py: _asked",
+    "apiserver/registry/serviceaddresses.py: _given",
+    "apiserver/registry/serviceaddresses.py: given",
+    "apiserver/registry/storecache.py: _made",
+    "apiserver/testing/statepages.py: ask",
+    "apiserver/validate/checking.py: _wanted",
+    "controllers/checks/declare.py: ask",
+    "controllers/porch/git/content.py: _ask",
+    "controllers/porch/git/content.py: ask",
+    "controllers/porch/variants/variants.py: _wanted",
+    "controllers/provisioning/jobs/sync.py: ask",
+    "controllers/provisioning/jobs/sync.py: ask_after_write",
+    "controllers/provisioning/outside/allowances.py: ask",
+    "controllers/provisioning/outside/github.py: ask",
+    "controllers/provisioning/pulls.py: _asked",
+    "controllers/provisioning/pulls.py: ask",
+    "controllers/provisioning/repository_checks.py: ask",
+    "controllers/work.py: tell",
+    "schemas/builtin/podsecurity/checks.py: _found",
+    "schemas/definitions.py: tells_presence",
+    "schemas/gotypes/decoding.py: what",
+    "schemas/gotypes/internal.py: given",
+    "storage/failures.py: _what",
+    "storage/freshness.py: _ask",
+    "storage/sql/log.py: ask",
+}
+"""Older names. Remove a line when you rename one; do not add any."""
+
+
+def members(tree: ast.AST) -> Iterator[str]:
+    """Yield the names of functions, and of attributes that classes declare or assign."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.ClassDef):
+            for each in node.body:
+                if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
+                    yield each.target.id
+
+
+def is_vague(name: str) -> bool:
+    """Whether a name is a filler word, or begins with a verb of speech."""
+    plain = name.strip("_")
+    return plain in _FILLERS or plain.split("_")[0] in _VERBS
+
+
+def vague_names() -> set[str]:
+    return {
+        f"{path.relative_to(ROOT).as_posix()}: {name}"
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+        for name in members(ast.parse(path.read_text()))
+        if is_vague(name)
+    }
+
+
+def test_functions_and_attributes_have_names_that_say_what_they_are() -> None:
+    assert vague_names() - _KEPT == set()
+
+
+def test_the_list_of_older_names_has_no_line_too_many() -> None:
+    assert _KEPT - vague_names() == set()
+
+
+def test_a_vague_name_is_found() -> None:
+    source = (
+        "class A:\n    made: int\n    def tell_all(self): self._found = 1\n    def send(self): 1"
+    )
+    assert [each for each in members(ast.parse(source)) if is_vague(each)] == [
+        "made",
+        "tell_all",
+        "_found",
+    ]
