@@ -60,12 +60,45 @@ async def main():
 asyncio.run(main())
 """
 STEPS = [
-    ("inkube", ("default",), set()),
-    ("inkube_provisioning", ("default",), {"Repository.provisioning.grafana.app"}),
-    ("inkube_workloads", ("default", "workloads"), {"Stage.kwok.x-k8s.io"}),
-    ("inkube_porch", ("all",), {"PackageRevision.porch.kpt.dev"}),
-]
-"""The wheels in the order of their installation, what then is served, and a new kind of each."""
+    ("inkube", ("default",), set(), "apiserver/client/test_errors_in_process.py"),
+    (
+        "inkube_provisioning", ("default",), {"Repository.provisioning.grafana.app"},
+        "controllers/provisioning/test_provisioning_rules.py",
+    ),
+    (
+        "inkube_workloads", ("default", "workloads"), {"Stage.kwok.x-k8s.io"},
+        "controllers/workloads/test_taints_of_conditions.py",
+    ),
+    (
+        "inkube_porch", ("all",), {"PackageRevision.porch.kpt.dev"},
+        "controllers/porch/test_rules.py",
+    ),
+]  # fmt: skip
+"""The wheels in the order of their installation: what then is served, a new kind of each, and tests
+of its own that pass with the wheels that are installed then."""
+
+
+def _run(folder: Path, packages: Path, *arguments: str) -> str:
+    """Run Python with the installed wheels, and return its output."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(packages)},
+        capture_output=True, text=True, check=False, timeout=4 * SECONDS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def _needs(parts: Path) -> dict[str, set[str]]:
+    """Return what each wheel requires."""
+    needs = {}
+    for path in parts.glob("*.whl"):
+        with zipfile.ZipFile(path) as wheel:
+            [name] = [each for each in wheel.namelist() if each.endswith("/METADATA")]
+            lines = wheel.read(name).decode().split("\n")
+        required = (each.removeprefix("Requires-Dist: ") for each in lines if "-Dist: " in each)
+        needs[path.name.partition("-")[0]] = set(required)
+    return needs
 
 
 def test_each_module_is_added_by_a_wheel_of_its_own(tmp_path: Path) -> None:
@@ -74,15 +107,27 @@ def test_each_module_is_added_by_a_wheel_of_its_own(tmp_path: Path) -> None:
     wheels.split(wheels.build(tmp_path), parts := tmp_path / "parts")
     packages = tmp_path / "packages"
     served: set[str] = set()
-    for name, arguments, new in STEPS:
+    for name, arguments, new, tests in STEPS:
         with zipfile.ZipFile(next(parts.glob(f"{name}-*.whl"))) as wheel:
             wheel.extractall(packages)
-        done = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *arguments],
-            cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(packages)},
-            capture_output=True, text=True, check=False, timeout=2 * SECONDS,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        kinds = set(json.loads(done.stdout))
+        kinds = set(json.loads(_run(tmp_path, packages, "-c", PROGRAM, *arguments)))
         assert new <= kinds - served
         served |= kinds
+        options = (
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            "-c",
+            str(ROOT / "pyproject.toml"),
+        )
+        _run(tmp_path, packages, "-m", "pytest", *options, str(ROOT / "tests" / tests))
+    # the extras install the wheels, and only they require the libraries of modules
+    needs = _needs(parts)
+    for module in ("porch", "provisioning", "workloads"):
+        [extra] = [each for each in needs["inkube"] if f"extra == '{module}'" in each]
+        assert extra.startswith(f"inkube-{module}==")
+    for part, library in (("provisioning", "dulwich"), ("porch", "ruamel-yaml")):
+        assert not [each for each in needs["inkube"] if each.startswith(library)]
+        assert [each for each in needs[f"inkube_{part}"] if each.startswith(library)]

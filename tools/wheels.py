@@ -23,6 +23,8 @@ PARTS = {
 }
 """Distribution → its rooms of `controllers`."""
 NEEDS = {"inkube-porch": ("inkube-provisioning", "inkube-workloads")}
+LIBRARIES = {"inkube-provisioning": "dulwich", "inkube-porch": "ruamel-yaml"}
+"""Distribution → the library that inkube itself does not need."""
 _ENTRY = re.compile(r"^(\w+) = inkube\.controllers\.(\w+):\w+$", re.MULTILINE)
 
 
@@ -37,7 +39,10 @@ def split(wheel: Path, folder: Path) -> list[Path]:
     entries = files.pop(f"{info}/entry_points.txt").decode()
     tag = files.pop(f"{info}/WHEEL")
     del files[f"{info}/RECORD"]
+    libraries: dict[str, str] = {}
     found = []
+    for name, library in LIBRARIES.items():
+        metadata, libraries[name] = _without(metadata, library)
     for name, rooms in PARTS.items():
         own = {each: files.pop(each) for each in sorted(files) if _is_of(each, rooms)}
         lines = [each[0] for each in _ENTRY.finditer(entries) if each[2] in rooms]
@@ -45,6 +50,8 @@ def split(wheel: Path, folder: Path) -> list[Path]:
         needs = (f"inkube=={version}", *(f"{each}=={version}" for each in NEEDS.get(name, ())))
         about = ["Metadata-Version: 2.3", f"Name: {name}", f"Version: {version}"]
         about += [f"Requires-Dist: {each}" for each in needs]
+        about += [line for line in [libraries.get(name)] if line]
+        metadata = _with_extra(metadata, name, version)
         own |= {
             "METADATA": "\n".join((*about, "")).encode(),
             "WHEEL": tag,
@@ -53,6 +60,23 @@ def split(wheel: Path, folder: Path) -> list[Path]:
         found.append(_write(folder, name, version, own))
     info_files = {"METADATA": metadata, "WHEEL": tag, "entry_points.txt": entries.encode()}
     return [_write(folder, "inkube", version, {**files, **info_files}), *found]
+
+
+def _without(metadata: bytes, library: str) -> tuple[bytes, str]:
+    """Return the metadata without a required library, and the line that requires it."""
+    lines = metadata.decode().split("\n")
+    [required] = [
+        each for each in lines if re.match(rf"Requires-Dist: {re.escape(library)}\b", each)
+    ]
+    return "\n".join(each for each in lines if each != required).encode(), required
+
+
+def _with_extra(metadata: bytes, name: str, version: str) -> bytes:
+    """Let the extra with the name of a module install its distribution."""
+    extra = f"Provides-Extra: {name.removeprefix('inkube-')}\n"
+    needs = f"Requires-Dist: {name}=={version}; extra == '{name.removeprefix('inkube-')}'\n"
+    assert extra in metadata.decode(), "pyproject.toml names an extra for each module"
+    return metadata.decode().replace(extra, extra + needs).encode()
 
 
 def _is_of(file: str, rooms: tuple[str, ...]) -> bool:
