@@ -50,18 +50,20 @@ def read(file: Path) -> Alarm | None:
 
 
 def leave(file: Path, damage: str, revision: int) -> None:
-    """Leave an alarm, unless there is one; damage replaces the alarm of a file that was replaced.
-    A failure is logged: the file may be on a disk that is full or gone."""
+    """Leave an alarm. That of a file that was replaced does not take the place of another one. A
+    failure is logged: the file may be on a disk that is full or gone."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     content = json.dumps(Alarm(damage, revision, now)._asdict()).encode() + b"\n"
     try:
         earlier = read(file)
-        if earlier is None or (damage and not earlier.damage):
+        if earlier is None or damage:
             wholefiles.write(path(file), content, mode=wholefiles.PRIVATE)
     except OSError as error:
         logger.warning("no alarm can be left beside %s: %s", file, error)
 
 
-def clear(file: Path) -> None:
-    """Remove the alarm of a data file. Raises OSError."""
-    path(file).unlink(missing_ok=True)
+def clear(file: Path, damage: str | None = None) -> None:
+    """Remove the alarm of a data file; with `damage`, only one that says this. Raises OSError."""
+    alarm = read(file)
+    if damage is None or (alarm is not None and alarm.damage == damage):
+        path(file).unlink(missing_ok=True)

@@ -6,9 +6,12 @@ A data file contains Secrets, so only its owner can read it and the files that S
 
 import contextlib
 import errno
+import functools
 import os
+import sqlite3
 import struct
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +21,10 @@ from inkube.storage.errors import Unavailable
 # Bytes of the two headers of a `-shm`, of the header of a `-wal`, and of that of a frame in it
 # (sqlite.org/walformat.html).
 INDEX_HEADER, WAL_HEADER, FRAME_HEADER = 96, 32, 24
+
+# Seconds that the end of a store waits for the check of its file.
+LAST_CHECK = 30.0
+UNCHECKED = "another program has changed its time, and it was not checked to its end"
 
 _creating = threading.Lock()
 
@@ -60,11 +67,15 @@ class Presence:
     The `-wal` contains the latest commits, and the `-shm` says where they are. SQLite deletes both
     only when no process has the file open; without its `-shm`, the next process would begin another
     history in the same `-wal`. In WAL mode the file itself is changed by checkpoints alone, and the
-    `-shm` counts them, so another change is that of another program.
+    `-shm` counts them, so another change is that of another program. If it changed the time and not
+    the size, `find_change` compares the content with a log up to a revision: it returns what
+    differs, or "", and can raise sqlite3.Error or OSError. Nothing is written meanwhile.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, find_change: Callable[[Path, int], str]) -> None:
         self._path = path
+        self._find_change = find_change
+        self._check_of_content: _CheckOfContent | None = None
         self._wal, self._shm = (path.with_name(path.name + end) for end in ("-wal", "-shm"))
         self._opened: dict[Path, _Identity] = {}
         self._content: _Content | None = None
@@ -94,6 +105,10 @@ class Presence:
 
     def forget(self) -> None:
         """No connection is open: the next one can create other files beside the data file."""
+        if self._check_of_content is not None and not self._damage:
+            self._check_of_content.join()
+            with contextlib.suppress(Unavailable):
+                self._end_check_of_content(self._check_of_content)
         identities = [self._opened.pop(path, None) for path in (self._wal, self._shm)]
         self._content = None
         self._wal_size = 0
@@ -134,7 +149,7 @@ class Presence:
                     self._check_wal()
                 self._wal_size = found[2]
         if self._is_alarmed:  # what was gone is back
-            alarms.clear(self._path)
+            alarms.clear(self._path, "")
             self._is_alarmed = False
 
     def _check_content(self, state: tuple[int, int]) -> None:
@@ -142,6 +157,8 @@ class Presence:
         by size or time. Raises Unavailable."""
         if self._index is None:
             return
+        if self._check_of_content is not None:
+            self._end_check_of_content(self._check_of_content)
         checkpoints = _checkpoints(self._index)
         known = self._content
         if known is not None and known.state == state:
@@ -152,10 +169,31 @@ class Presence:
         if found is None or found[2:] != state or _checkpoints(self._index) != checkpoints:
             return  # a checkpoint is running: what it changes is seen after its end
         is_idle = checkpoints[-8:-4] == checkpoints[-4:]
-        self._content = _Content(state, checkpoints)
-        if known is not None and known.checkpoints == checkpoints and is_idle:
+        content = _Content(state, checkpoints)
+        if known is None or known.checkpoints != checkpoints or not is_idle:
+            self._content = content
+            return
+        if known.state[0] != state[0]:
             self.condemn("another program has changed it")
             raise Unavailable(self._damage)
+        alarms.leave(self._path, UNCHECKED, self.revision)  # for the case that this process ends
+        find = functools.partial(self._find_change, self._path, self.revision)
+        self._check_of_content = _CheckOfContent(content, find)
+        self._end_check_of_content(self._check_of_content)
+
+    def _end_check_of_content(self, check: "_CheckOfContent") -> None:
+        """Accept the content if it was found sound. Raises Unavailable."""
+        if check.found is None:
+            raise Unavailable(
+                f"the time of {self._path} was changed by another program; nothing is written "
+                "until its content is checked. Try again"
+            )
+        self._check_of_content = None
+        if check.found:
+            self.condemn(f"another program has changed it: {check.found}")
+            raise Unavailable(self._damage)
+        alarms.clear(self._path, UNCHECKED)
+        self._content = check.content
 
     def _check_wal(self) -> None:
         """Check that a `-wal` that has become shorter still has its commits. Raises Unavailable."""
@@ -231,6 +269,28 @@ class _Content(NamedTuple):
 
     state: tuple[int, int]
     checkpoints: bytes
+
+
+class _CheckOfContent:
+    """A comparison of the content of a file with what servers wrote, in a thread."""
+
+    def __init__(self, content: _Content, find: Callable[[], str]) -> None:
+        self.content = content
+        self.found: str | None = None
+        """What was found, or None until the end."""
+        self._find = find
+        self._thread = threading.Thread(target=self._run, name="inkube-check", daemon=True)
+        self._thread.start()
+
+    def join(self) -> None:
+        """Wait for the end, but not forever."""
+        self._thread.join(LAST_CHECK)
+
+    def _run(self) -> None:
+        try:
+            self.found = self._find()
+        except (sqlite3.Error, OSError) as error:
+            self.found = str(error) or type(error).__name__
 
 
 def _checkpoints(index: int) -> bytes:

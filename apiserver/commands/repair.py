@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from inkube.apiserver.registry import JSONCodec
-from inkube.storage import StorageError
+from inkube.storage import StorageError, soundness
 from inkube.storage import repair as rows
 
 MAX_PRINTED = 100
@@ -45,7 +45,7 @@ def repair_command(file: Path) -> None:
     """
     try:
         found = rows.repair(file, JSONCodec().is_sound)
-        left = rows.structure(file)
+        left = soundness.structure(file)
     except (sqlite3.Error, OSError, StorageError) as error:
         raise click.ClickException(f"{file} cannot be repaired: {error}") from error
     for each in found.dropped[:MAX_PRINTED]:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import aiosqlite
 
-from inkube.storage import alarms, files, wal
+from inkube.storage import alarms, files, soundness, wal
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Head, Record, Rows, digest
 from inkube.storage.sql import statements
@@ -128,7 +128,7 @@ class SqliteDatabase:
         # absolute, because some relative names have a special meaning in SQLite, such as ":memory:"
         self.name = str(path.absolute())
         self._options = options
-        self._presence = files.Presence(path.absolute())
+        self._presence = files.Presence(path.absolute(), soundness.changed)
         self._glass: sqlite3.Connection | None = None
         self._connections: set[SqliteConnection] = set()
 
@@ -144,6 +144,7 @@ class SqliteDatabase:
         self._check_alarm()
         self._check_wal()
         await self._check_unused()
+        await self._check_content()
         sqlite3.connect(self.name).close()
         self._presence.note()
         driver = await _opened(self.name)
@@ -161,11 +162,27 @@ class SqliteDatabase:
     def _check_alarm(self) -> None:
         """Check that no server has found the file damaged. Raises Unavailable."""
         alarm = self._alarm()
-        if alarm is not None and alarm.damage:
+        if alarm is not None and alarm.damage not in ("", files.UNCHECKED):
             raise Unavailable(
                 f"{self.name} is damaged: {alarm}. Stop every server of it, then keep what can be "
                 f"read: inkube repair {self.name}"
             )
+
+    async def _check_content(self) -> None:
+        """Do what a process left undone that ended before it had checked the file. Raises
+        Unavailable."""
+        alarm, path = self._alarm(), Path(self.name)
+        if alarm is None or alarm.damage != files.UNCHECKED:
+            return
+        try:
+            found = await asyncio.to_thread(soundness.changed, path, alarm.revision)
+            if not found:
+                alarms.clear(path, files.UNCHECKED)
+                return
+        except (sqlite3.Error, OSError) as error:
+            found = str(error)
+        alarms.leave(path, found, alarm.revision)
+        self._check_alarm()
 
     def _alarm(self) -> alarms.Alarm | None:
         try:

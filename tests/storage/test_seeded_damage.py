@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from inkube.storage import repair
+from inkube.storage import repair, soundness
 from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import Store
 
@@ -86,7 +86,7 @@ async def _write(folder: Path) -> Written:
             shutil.copyfile(f"{path}{end}", folder / f"inkube.db{end}")
         state = {entry.key: (entry.revision, entry.data) for entry in store.list("/registry/")}
     with closing(sqlite3.connect(path)) as other:
-        rows = {row[0]: row for row in other.execute(f"SELECT {repair._CELLS} FROM log")}
+        rows = {row[0]: row for row in other.execute(f"SELECT {soundness.CELLS} FROM log")}
     return Written(folder, rows, state)
 
 
@@ -218,4 +218,4 @@ async def _served(path: Path) -> State:
 
 def _rows(path: Path) -> dict[int, tuple[Any, ...]]:
     with closing(sqlite3.connect(path)) as other:
-        return {row[0]: row for row in other.execute(f"SELECT {repair._CELLS} FROM log")}
+        return {row[0]: row for row in other.execute(f"SELECT {soundness.CELLS} FROM log")}

@@ -5,6 +5,8 @@ that notices damage leaves an alarm beside the file, so that no later one serves
 repaired; and where commits can be lost, no client of a later server continues from a lost one.
 """
 
+import asyncio
+import contextlib
 import os
 import random
 import shutil
@@ -17,7 +19,7 @@ from typing import Any
 import pytest
 from patience import SECONDS
 
-from inkube.storage import alarms, errors, repair
+from inkube.storage import alarms, errors, files, repair
 from inkube.storage.log import EPOCH
 from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import Store
@@ -184,6 +186,82 @@ async def assert_continued_with_an_epoch(path: Path, codec: Any, known: int) -> 
     finally:
         await store.close()
     assert repair.problems(path, codec.is_sound) == []
+
+
+@pytest.mark.parametrize("objects", [0, 20, 3_000])
+async def test_a_change_of_its_time_alone_stops_nothing(path: Path, codec: Any, objects: int):
+    store = await opened(path, codec)
+    await fill(store, objects)
+    for turn in range(3):
+        os.utime(path)
+        await assert_written_soon(store, f"/r/after-{turn}")
+        assert not alarms.path(path).exists()
+        await fill(store, objects // 2)
+    known = store.revision
+    await store.close()
+    store = await opened(path, codec)
+    assert store.revision == known
+    await store.close()
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size
+
+
+async def assert_written_soon(store: Store, key: str) -> None:
+    async with asyncio.timeout(SECONDS):
+        while store.get(key) is None:
+            with contextlib.suppress(errors.Unavailable):
+                await store.create(key, {})
+
+
+async def test_a_check_that_a_process_did_not_end_is_done_at_the_next_start(path: Path, codec: Any):
+    store = await opened(path, codec)
+    await fill(store, 20)
+    known = store.revision
+    await store.close()
+    alarms.leave(path, files.UNCHECKED, known)
+    store = await opened(path, codec)
+    assert store.revision == known
+    assert not alarms.path(path).exists()
+    await store.close()
+    alarms.leave(path, files.UNCHECKED, known + 1)
+    for _ in range(2):
+        with pytest.raises(errors.Unavailable, match="inkube repair"):
+            await opened(path, codec)
+
+
+async def test_a_store_that_ends_during_a_check_of_its_file_leaves_no_alarm(path: Path, codec: Any):
+    store = await opened(path, codec)
+    await fill(store, 3_000)
+    os.utime(path)
+    with contextlib.suppress(errors.Unavailable):
+        await store.create("/r/a", {})
+    await store.close()
+    assert not alarms.path(path).exists()
+
+
+async def test_an_older_copy_of_the_same_size_is_no_change_of_time(path: Path, codec: Any):
+    """A copy whose log is sound and ends before that of the server."""
+    store = await opened(path, codec)
+    await fill(store, 200)
+    backup(path)
+    await store.create("/r/last", {"v": "a"})
+    external("import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("
+             "'PRAGMA wal_checkpoint(TRUNCATE)')", path)  # fmt: skip
+    with pytest.raises(errors.AlreadyExists):  # it looks at the file
+        await store.create("/r/last", {})
+    assert size(beside(path, ".old")) == size(path)
+    copied_over(path)
+    async with asyncio.timeout(SECONDS):
+        while True:
+            with pytest.raises(errors.Unavailable, match="nothing is written") as refused:
+                await store.create("/r/after", {})
+            if "is damaged" in str(refused.value):
+                break
+    await store.close()
+    with pytest.raises(errors.Unavailable, match="inkube repair"):
+        await opened(path, codec)
 
 
 def moved(path: Path, target: Path) -> None:

@@ -55,12 +55,13 @@ async def available(server, state, reason=""):
 class Client:
     """A user's client of the server."""
 
-    def __init__(self, server, session):
+    def __init__(self, server, session, token="admin-token"):
         self.server = server
         self.session = session
+        self.token = token
 
-    async def ask(self, method, path, *, token="admin-token", **options):
-        headers = {"Authorization": f"Bearer {token}", **options.pop("headers", {})}
+    async def ask(self, method, path, *, token="", **options):
+        headers = {"Authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
         url = URL(self.server.url + path, encoded=True)
         async with self.session.request(method, url, headers=headers, **options) as answer:
             return answer.status, await answer.read(), answer.headers
@@ -372,10 +373,10 @@ async def test_a_server_in_process_is_served_and_listed(tmp_path):
     known = aggregated.Things()
     options = {"data": tmp_path / "inkube.db", "aggregated": {NAME: known.app}}
     async with APIServer(**options) as server, aiohttp.ClientSession() as session:
-        client = Client(server, session)
+        client = Client(server, session, "anybody")
         assert (await available(server, "True"))["reason"] == "Local"
         body = json.dumps({"metadata": {"name": "a"}})
-        assert (await client.ask("POST", f"{PREFIX}/things", data=body, headers=OPEN))[0] == 201
+        assert (await client.ask("POST", f"{PREFIX}/things", data=body))[0] == 201
         assert known.requests[-1][2]["X-Remote-User"] == "system:admin"
         found = await client.discovered()
         assert (found["freshness"], found["resources"][0]["resource"]) == ("Current", "things")
@@ -387,6 +388,3 @@ async def test_a_server_in_process_is_served_and_listed(tmp_path):
     async with APIServer(**{**options, "aggregated": {"v2.x.example.com": known.app}}) as server:
         names = {one["metadata"]["name"] for one in (await server.client.list(RESOURCE)).items}
         assert NAME not in names
-
-
-OPEN = {"Authorization": ""}
