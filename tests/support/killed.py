@@ -1,4 +1,5 @@
-"""Kills a program that writes files: before accesses to files, and at calls of functions.
+"""Kills a program that writes files: before accesses to files and just after the last of them, and
+at calls of functions.
 
 `python killed.py JOB FOLDER` runs a job once in FOLDER/whole, and then in FOLDER/0, FOLDER/1 … in
 processes that end without any cleanup, as after SIGKILL. It prints the number of these processes.
@@ -24,6 +25,10 @@ EVENTS = frozenset({
 POINTS = 200 if os.environ.get("INKUBE_EXAMS") == "long" else 8
 """The number of kills at accesses to files, and at calls of functions; both are spread over the
 job."""
+
+LAST, AFTER = 3, (1, 2, 4)
+"""The number of last accesses, and the calls after each of them that are kills, too: a file that
+was just opened is empty."""
 
 
 def command(*words):
@@ -72,6 +77,8 @@ class Counter:
     def __init__(self, folder, event=-1, call=-1):
         self.folder = str(folder)
         self.events = self.calls = 0
+        self.heard: list[int] = []
+        """The number of calls before each event."""
         self._event, self._call = event, call
         self.is_on = True
 
@@ -80,6 +87,7 @@ class Counter:
             if self.events == self._event:
                 os._exit(9)
             self.events += 1
+            self.heard.append(self.calls)
 
     def profile(self, frame, event, argument):
         if self.is_on:
@@ -119,7 +127,8 @@ def run_all(job, folder):
     counter = Counter(place("whole"))
     counter.run(job)
     points = [{"event": number} for number in _spread(counter.events)]
-    points += [{"call": number} for number in _spread(counter.calls)]
+    near = {first + later for first in counter.heard[-LAST:] for later in AFTER}
+    points += [{"call": number} for number in sorted({*_spread(counter.calls), *near})]
     for point in points:
         where = place(next(folders))
         child = os.fork()
