@@ -36,11 +36,14 @@ def problems(path: Path, is_sound: soundness.Sound) -> list[str]:
     `-shm` that no longer counts the commits that are lost.
     """
     alarm = alarms.read(path)
-    noticed = [f"the file: {alarm}"] if alarm is not None and alarm.damage else []
+    is_unchecked = alarm is not None and alarm.damage == files.UNCHECKED
+    noticed = [f"the file: {alarm}"] if alarm and alarm.damage and not is_unchecked else []
     if damage := wal.damage(path):
         return [*noticed, f"the file: {damage}"]
     try:
         found = noticed + [f"the file: {text}" for text in soundness.structure(path)]
+        if alarm is not None and is_unchecked and (text := soundness.end(path, alarm.revision)):
+            found.append(f"the log: {text}")
         return found + [
             str(each) for each in (*soundness.breaks(path), *soundness.rows(path, is_sound))
         ]
@@ -59,12 +62,14 @@ def notice(path: Path) -> str:
 
 class Repaired(NamedTuple):
     """The rows that were found and not kept, the revision up to which history was removed (0:
-    none), the number of rows that were kept, and the copy of the file as it was."""
+    none), the number of rows that were kept, the copy of the file as it was, and what is wrong with
+    the new one nevertheless."""
 
     dropped: list[soundness.Finding]
     forgotten: int
     kept: int
     copy: Path
+    left: list[str]
 
 
 def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
@@ -97,7 +102,7 @@ def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
             alarms.clear(path)
         finally:
             made.unlink(missing_ok=True)
-    return Repaired(dropped, until, kept, copy)
+    return Repaired(dropped, until, kept, copy, soundness.structure(path))
 
 
 def _lock(path: Path, file: Any) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from inkube.apiserver.registry import JSONCodec
-from inkube.storage import StorageError, soundness
+from inkube.storage import StorageError
 from inkube.storage import repair as rows
 
 MAX_PRINTED = 100
@@ -45,7 +45,6 @@ def repair_command(file: Path) -> None:
     """
     try:
         found = rows.repair(file, JSONCodec().is_sound)
-        left = soundness.structure(file)
     except (sqlite3.Error, OSError, StorageError) as error:
         raise click.ClickException(f"{file} cannot be repaired: {error}") from error
     for each in found.dropped[:MAX_PRINTED]:
@@ -53,5 +52,5 @@ def repair_command(file: Path) -> None:
     if found.forgotten:
         click.echo(f"forgotten: what was before revision {found.forgotten}")
     click.echo(f"{found.kept} kept, {len(found.dropped)} dropped; as it was: {found.copy}")
-    if left:
-        raise click.ClickException(f"the repaired file is damaged: {left[0]}")
+    if found.left:
+        raise click.ClickException(f"the repaired file is damaged: {found.left[0]}")

@@ -221,11 +221,13 @@ async def test_a_check_that_a_process_did_not_end_is_done_at_the_next_start(path
     known = store.revision
     await store.close()
     alarms.leave(path, files.UNCHECKED, known)
+    assert repair.problems(path, codec.is_sound) == []
     store = await opened(path, codec)
     assert store.revision == known
     assert not alarms.path(path).exists()
     await store.close()
     alarms.leave(path, files.UNCHECKED, known + 1)
+    assert "ends at revision" in repair.problems(path, codec.is_sound)[0]
     for _ in range(2):
         with pytest.raises(errors.Unavailable, match="inkube repair"):
             await opened(path, codec)

@@ -51,6 +51,10 @@ def _cut_wal(path: Path, chance: random.Random) -> None:
     os.truncate(wal, 32 + FRAME * chance.randrange(max(1, (wal.stat().st_size - 32) // FRAME // 4)))
 
 
+def _time_changed(path: Path, _: random.Random) -> None:
+    os.utime(path)
+
+
 def _copied_over(path: Path, _: random.Random) -> None:
     shutil.copyfile(_beside(path, ".old"), path)
 
@@ -85,5 +89,6 @@ ALL: Mapping[str, Touch] = {
     "page_overwritten": Touch(_overwritten),
     "wal_deleted": Touch(_without_wal),
     "wal_cut": Touch(_cut_wal),
+    "time_changed": Touch(_time_changed, keeps=True),
     "index_deleted_when_stopped": Touch(_without_index, keeps=True, when_stopped=True),
 }
