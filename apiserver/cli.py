@@ -48,8 +48,10 @@ class _Commands(click.Group):
         "import": "import_dump_command",
         "kube-apiserver": "kube_apiserver",
         "log": "log_command",
+        "plan": "plan_command",
         "repair": "repair_command",
         "snapshot": "snapshot_command",
+        "upgrade": "upgrade_command",
         "validate": "validate_command",
         "world": "world_command",
     }

@@ -20,8 +20,10 @@ from inkube.apiserver.commands.history import log_command as log_command
 from inkube.apiserver.commands.importdump import import_dump_command as import_dump_command
 from inkube.apiserver.commands.importing import import_command as import_command
 from inkube.apiserver.commands.moments import Moment as Moment
+from inkube.apiserver.commands.plan import plan_command as plan_command
 from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
+from inkube.apiserver.commands.upgrade import upgrade_command as upgrade_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
 from inkube.apiserver.commands.world import world_command as world_command

@@ -17,11 +17,12 @@ import click
 import orjson
 import yaml
 
-from inkube.apiserver.commands import moments
+from inkube.apiserver.commands import failing, moments, states
 from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.dumps import DumpError
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
-from inkube.storage import Compacted, Log, Range, Record, StorageError
+from inkube.storage import Compacted, Log, Record, StorageError
 
 PAGE = 500
 HIDDEN, HIDDEN_CHANGE = "<hidden>", "<hidden, changed>"
@@ -150,12 +151,12 @@ def log_command(
 
 
 @click.command("diff")
-@click.argument("old", type=moments.Moment())
-@click.argument("new", type=moments.Moment())
+@click.argument("old", type=states.StateName())
+@click.argument("new", type=states.StateName())
 @_source
 def diff_command(
-    old: int | datetime,
-    new: int | datetime,
+    old: int | datetime | Path,
+    new: int | datetime | Path,
     *,
     data: Path | None,
     database: str,
@@ -163,32 +164,46 @@ def diff_command(
     output: str,
     show_secrets: bool,
 ) -> None:
-    """Show the differences between two revisions or times."""
+    """Show the differences between two states.
 
-    async def show(log: Log) -> None:
-        before, after = [
-            {record.key: record for record in await log.at(Range(keys.ROOT), revision)}
-            for revision in [await _checked_revision(log, moment) for moment in (old, new)]
-        ]
+    A state is a revision or a time of the data, a data file, or a dump of a cluster (see `inkube
+    import`). The last lines list conditions and containers that started to fail.
+    """
+
+    def show(before: states.State, after: states.State) -> None:
+        failures: list[str] = []
         for key in sorted(before.keys() | after.keys()):
-            was, now = before.get(key), after.get(key)
-            if was is not None and now is not None and was.revision == now.revision:
-                continue
-            change = _change(was, now)
-            if Filter(namespace=namespace).matches(key, change.object):
+            change = _difference_of(before.get(key), after.get(key))
+            if change and Filter(namespace=namespace).matches(key, change.object):
                 _print_change(change, output, show_secrets=show_secrets)
+                started = failing.started(change.old, change.new)
+                failures += [f"{change.title()}: {each}" for each in started]
+        if output == "text" and failures:
+            click.echo("\n".join(["started to fail:", *(f"    {each}" for each in failures)]))
 
-    _run(data, database, show)
+    async def of_log(log: Log) -> None:
+        show(*[await _state(each, log) for each in (old, new)])
+
+    if isinstance(old, Path) and isinstance(new, Path):
+        try:
+            show(*[asyncio.run(states.of_source(each, secrets=True)) for each in (old, new)])
+        except (DumpError, StorageError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+    else:
+        _run(data, database, of_log)
 
 
-async def _checked_revision(log: Log, moment: int | datetime) -> int:
-    """Return the revision at a moment. Raises click.ClickException, LogError."""
-    revision, newest = await moments.revision_of(log, moment), (await log.horizon()).newest
-    if revision > newest:
-        raise click.ClickException(
-            f"revision {revision} does not exist yet; {newest} is the newest"
-        )
-    return revision
+async def _state(name: int | datetime | Path, log: Log) -> states.State:
+    if isinstance(name, Path):
+        return await states.of_source(name, secrets=True)
+    return await states.at(log, name)
+
+
+def _difference_of(old: Record | None, new: Record | None) -> Change | None:
+    """Return the change between two states of a key, or None if they are the same."""
+    change = _change(old, new)
+    same = _without_managed_fields(change.old) == _without_managed_fields(change.new)
+    return None if same else change
 
 
 def _run(
@@ -206,7 +221,7 @@ def _run(
         asyncio.run(run())
     except Compacted as error:
         raise click.ClickException(f"{error}: serve with --keep-history to keep all") from error
-    except (StorageError, OSError) as error:
+    except (DumpError, StorageError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
@@ -248,6 +263,7 @@ def _print_change(change: Change, output: str, *, show_secrets: bool) -> None:
             "time": change.time_text() or None,
             "type": change.type,
             "managers": change.managers(),
+            "failing": failing.started(change.old, change.new),
             "old": old,
             "new": new,
         }

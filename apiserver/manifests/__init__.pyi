@@ -6,6 +6,7 @@ from inkube.apiserver.manifests.manifests import Source as Source
 from inkube.apiserver.manifests.manifests import apply as apply
 from inkube.apiserver.manifests.manifests import files as files
 from inkube.apiserver.manifests.manifests import install as install
+from inkube.apiserver.manifests.manifests import parse as parse
 from inkube.apiserver.manifests.manifests import read as read
 from inkube.apiserver.manifests.manifests import with_namespace as with_namespace
 from inkube.apiserver.manifests.pruning import Contents as Contents

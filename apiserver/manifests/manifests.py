@@ -70,9 +70,14 @@ def _read(sources: Iterable[Source]) -> Iterator[Manifest]:
             yield from _objects(f"definition {number}", copy.deepcopy(dict(source)))
             continue
         for file in files(Path(source)):
-            for document in documents.split(str(file), file.read_bytes()):
-                position = f"{document.file}: document {document.number}, line {document.line}"
-                yield from _objects(position, _decode(position, document))
+            yield from parse(str(file), file.read_bytes())
+
+
+def parse(name: str, body: bytes) -> Iterator[Manifest]:
+    """Yield every object in a text. Raises ManifestError."""
+    for document in documents.split(name, body):
+        position = f"{document.file}: document {document.number}, line {document.line}"
+        yield from _objects(position, _decode(position, document))
 
 
 def _decode(source: str, document: documents.Document) -> Any:

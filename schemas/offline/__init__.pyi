@@ -17,3 +17,6 @@ from inkube.schemas.offline.references import Facts as Facts
 from inkube.schemas.offline.references import Problem as Problem
 from inkube.schemas.offline.references import missing as missing
 from inkube.schemas.offline.references import repeated as repeated
+from inkube.schemas.offline.removed import Removal as Removal
+from inkube.schemas.offline.removed import removal_of as removal_of
+from inkube.schemas.offline.removed import removal_of_version as removal_of_version

@@ -43,3 +43,8 @@ def _table() -> dict[tuple[str, str], Removal]:
 def removal_of(gvk: GVK) -> Removal | None:
     """The removal of a version of a kind, None for one that is not in the table."""
     return _table().get((gvk.api_version, gvk.kind))
+
+
+def removal_of_version(api_version: str) -> Removal | None:
+    """The removal of a version of a group, None if no kind of it is in the table."""
+    return next((found for (name, _), found in _table().items() if name == api_version), None)

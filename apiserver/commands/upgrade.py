@@ -1,0 +1,43 @@
+"""`inkube upgrade`: what a cluster would meet as a later minor of Kubernetes."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+
+from inkube.apiserver import sources, upgrades
+from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.plans import PlanError
+from inkube.storage import StorageError
+
+
+@click.command("upgrade")
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=LOCAL,
+    show_default=True,
+    help="The data of the cluster: of inkube import, capture or serve.",
+)
+@click.option("--from", "source", required=True, metavar="1.NN", help="The minor of the cluster.")
+@click.option("--to", "target", required=True, metavar="1.NN", help="The minor to upgrade to.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def upgrade_command(*, data: Path, source: str, target: str, output: str) -> None:
+    """Rehearse an upgrade of a cluster to a later minor of Kubernetes.
+
+    Each stored object is written to two copies of the data, one as each minor, as a dry run: as
+    the next update of the object, and as a new object. The exit code is 0 if nothing differs, 1 if
+    something does not work after the upgrade, and 2 for warnings and other defaults.
+    """
+
+    async def run() -> upgrades.Report:
+        return await upgrades.rehearse(await sources.snapshots.load(data), source, target)
+
+    try:
+        report = asyncio.run(run())
+    except (PlanError, StorageError, OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    show = upgrades.as_json if output == "json" else upgrades.text
+    click.echo(show(report).rstrip("\n"))
+    sys.exit(report.exit_code)

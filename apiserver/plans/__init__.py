@@ -1,0 +1,16 @@
+"""Plans changes: what would happen to a cluster if a set of objects were applied to it.
+
+Input: the data of a cluster in a file, and manifests. Output: one outcome for each object. A plan
+applies the objects to a fork of the data in memory, so every rule of the API server judges them, in
+the order in which they would be applied. `commands` calls it.
+
+    planning    the fork, the order, the requests
+    outcomes    one outcome from the responses: created, changed, a conflict, a refusal
+    fields      the differences between two states of an object, without noise
+    webhooks    the webhooks that would be called; a fork does not call them
+    texts       a plan as text, as Markdown and as JSON
+"""
+
+from inkube.schemas import lazy
+
+__getattr__ = lazy.exports(__name__)

@@ -1,0 +1,13 @@
+from inkube.apiserver.plans import fields as fields
+from inkube.apiserver.plans import texts as texts
+from inkube.apiserver.plans.outcomes import Outcome as Outcome
+from inkube.apiserver.plans.planning import Answer as Answer
+from inkube.apiserver.plans.planning import Api as Api
+from inkube.apiserver.plans.planning import Plan as Plan
+from inkube.apiserver.plans.planning import PlanError as PlanError
+from inkube.apiserver.plans.planning import PlanOptions as PlanOptions
+from inkube.apiserver.plans.planning import apply_all as apply_all
+from inkube.apiserver.plans.planning import forked as forked
+from inkube.apiserver.plans.planning import ordered as ordered
+from inkube.apiserver.plans.planning import path_of as path_of
+from inkube.apiserver.plans.planning import plan as plan

@@ -1,0 +1,129 @@
+"""A plan as text for terminals, as Markdown for pull requests, and as JSON."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from inkube.apiserver.plans.fields import MISSING, FieldChange
+from inkube.apiserver.plans.outcomes import Action, Outcome
+from inkube.apiserver.plans.planning import Plan
+
+_SIGNS: Final = {
+    Action.CREATE: "+", Action.CHANGE: "~", Action.UNCHANGED: " ", Action.DELETE: "-",
+    Action.REPLACE: "-/+", Action.CONFLICT: "!", Action.REFUSED: "!",
+}  # fmt: skip
+_WORDS: Final = {
+    Action.CREATE: "will be created", Action.CHANGE: "will be changed",
+    Action.UNCHANGED: "is unchanged", Action.DELETE: "will be deleted",
+    Action.REPLACE: "must be replaced: delete it first", Action.CONFLICT: "has a conflict",
+    Action.REFUSED: "is refused",
+}  # fmt: skip
+_COUNTED: Final = (
+    (Action.CREATE, "to create"), (Action.CHANGE, "to change"), (Action.DELETE, "to delete"),
+    (Action.UNCHANGED, "unchanged"), (Action.REPLACE, "to replace"),
+    (Action.CONFLICT, "in conflict"), (Action.REFUSED, "refused"),
+)  # fmt: skip
+_LONGEST: Final = 200
+"""The longest value of a field in a text."""
+
+
+def text(plan: Plan, *, show_secrets: bool = False) -> str:
+    """Return the plan for a terminal. Values of Secrets are hidden by default."""
+    lines: list[str] = []
+    for outcome in plan.outcomes:
+        if outcome.action is not Action.UNCHANGED or outcome.warnings:
+            lines += [*_of_outcome(outcome, show_secrets=show_secrets), ""]
+    return "\n".join([*lines, summary(plan), ""])
+
+
+def summary(plan: Plan) -> str:
+    """Return the counts in one line."""
+    counts = [f"{plan.count(action)} {words}" for action, words in _COUNTED if plan.count(action)]
+    return f"Plan: {', '.join(counts) or 'nothing to apply'}."
+
+
+def markdown(plan: Plan, *, show_secrets: bool = False) -> str:
+    """Return the plan for a pull request: a table, and details that can be opened."""
+    lines = [f"**{summary(plan)}**", "", "| | Object | |", "| --- | --- | --- |"]
+    for outcome in plan.outcomes:
+        if outcome.action is not Action.UNCHANGED:
+            why = outcome.message or _WORDS[outcome.action]
+            cells = [_SIGNS[outcome.action], f"`{outcome.title()}`", why]
+            lines.append(f"| {' | '.join(_cell(each) for each in cells)} |")
+    details = text(plan, show_secrets=show_secrets).replace("```", "'''")
+    fence = ["", "<details><summary>Fields</summary>", "", "```diff", details.rstrip(), "```", ""]
+    return "\n".join([*lines, *fence, "</details>", ""])
+
+
+def as_json(plan: Plan, *, show_secrets: bool = False) -> str:
+    """Return the plan as JSON."""
+    items = [_item(each, show_secrets=show_secrets) for each in plan.outcomes]
+    counts = {action.value: plan.count(action) for action in Action}
+    shown = {"revision": plan.revision, "summary": counts, "objects": items}
+    return json.dumps(shown, indent=2, ensure_ascii=False)
+
+
+def _of_outcome(outcome: Outcome, *, show_secrets: bool) -> Iterator[str]:
+    yield f"{_SIGNS[outcome.action]} {outcome.title()} {_WORDS[outcome.action]}"
+    if outcome.message and not outcome.owners:
+        yield f"    {outcome.message}"
+    for field, manager in outcome.owners:
+        yield f"    {field.removeprefix('.')} is owned by {manager}"
+    for change in outcome.changes:
+        hides = outcome.kind == "Secret" and not show_secrets
+        yield f"    {_of_field(change, hides=hides)}"
+    for warning in outcome.warnings:
+        yield f"    warning: {warning}"
+    for name in outcome.webhooks:
+        yield f"    the webhook {name} would be asked"
+
+
+def _of_field(change: FieldChange, *, hides: bool) -> str:
+    old, new = (_value(change.path, each, hides=hides) for each in (change.old, change.new))
+    if change.old is MISSING:
+        return f"+ {change.path}: {new}"
+    if change.new is MISSING:
+        return f"- {change.path}: {old}"
+    return f"~ {change.path}: {old} -> {new}"
+
+
+def _value(path: str, value: Any, *, hides: bool) -> str:
+    if value is MISSING:
+        return ""
+    if hides and path.startswith(("data", "stringData")):
+        return "<hidden>"
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
+    hides = outcome.kind == "Secret" and not show_secrets
+    changed = []
+    for change in outcome.changes:
+        is_hidden = hides and change.path.startswith(("data", "stringData"))
+        members = {"old": change.old, "new": change.new}
+        shown = {name: value for name, value in members.items() if value is not MISSING}
+        changed.append(
+            {"path": change.path, **dict.fromkeys(shown, "<hidden>")}
+            if is_hidden
+            else {"path": change.path, **shown}
+        )
+    return {
+        "source": outcome.source,
+        "apiVersion": outcome.api_version,
+        "kind": outcome.kind,
+        "namespace": outcome.namespace,
+        "name": outcome.name,
+        "action": outcome.action.value,
+        "resourceVersion": outcome.resource_version,
+        "code": outcome.code,
+        "message": outcome.message,
+        "changes": changed,
+        "conflicts": [{"field": field, "manager": manager} for field, manager in outcome.owners],
+        "warnings": outcome.warnings,
+        "webhooks": outcome.webhooks,
+    }
