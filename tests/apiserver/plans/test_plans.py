@@ -78,9 +78,10 @@ async def data(tmp_path, config_map):
     async with APIServer(data=tmp_path / "a.db", controllers=False) as server:
         client = server.client
         await client.create(job("busybox"))
-        applied = {"type": "apply", "field_manager": "kubectl"}
         sky = config_map("sky", colour="blue")
-        await client.patch("v1/configmaps", "sky", "default", patch=sky, **applied)
+        await client.patch(
+            "v1/configmaps", "sky", "default", patch=sky, type="apply", field_manager="kubectl"
+        )
         other = {**config_map("sky", depth="deep"), "data": {"depth": "deep"}}
         await client.patch(
             "v1/configmaps", "sky", "default", patch=other, type="apply", field_manager="helm"

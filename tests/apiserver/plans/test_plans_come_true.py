@@ -17,6 +17,7 @@ from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import fields
 from inkube.apiserver.plans.outcomes import Action
 from inkube.apiserver.plans.planning import path_of
+from inkube.schemas.status import StatusError
 
 SETS = int(os.environ.get("INKUBE_PLANS", "4"))
 NAMES = ("a", "b", "c")
@@ -121,7 +122,7 @@ async def applied(server, session, obj, manager="kubectl"):
     """Apply an object as kubectl does. Returns the code, the body and the state before."""
     try:
         resource = server.client.resource_of(obj)
-    except Exception as error:
+    except StatusError as error:
         return error.code, {"message": error.message}, None
     meta = obj["metadata"]
     url = server.url + path_of(resource, meta.get("namespace", ""), meta["name"])

@@ -6,7 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from inkube import APIServer
+from inkube import APIServer, Options
 from inkube.apiserver.cli import main
 from inkube.apiserver.dumps import ImportOptions, import_dump
 
@@ -35,10 +35,10 @@ def with_last_applied(obj):
 def rehearsed(tmp_path):
     """`await rehearsed(*objects)`: the exit code and the report of an upgrade to 1.36."""
 
-    async def run(*objects, output="json"):
+    async def run(*objects):
         file = tmp_path / "a.db"
-        old = {"kubernetes_version": "1.31", "controllers": False, "modules": "none"}
-        async with APIServer(data=file, **old) as server:
+        options = Options(kubernetes_version="1.31", controllers=False, modules="none", data=file)
+        async with APIServer(options) as server:
             for obj in objects:
                 await server.client.create(obj)
         return file
