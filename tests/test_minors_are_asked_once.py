@@ -30,7 +30,7 @@ BUILDERS = {
     "schemas/dialects.py": {"_changes"},
     "schemas/gotypes/table.py": {"_component"},
     "schemas/gotypes/types.py": {"_field"},
-    "schemas/offline/removed.py": {"hint"},  # of findings, which no server has
+    "schemas/offline/removed.py": {"hint", "is_between"},  # of findings, which no server has
     "schemas/offline/unmatched.py": {"_other_minors", "removed_until"},
     "schemas/ownership/resetfields.py": {"of_custom"},
     "schemas/releases.py": {"holds"},

@@ -2,12 +2,15 @@
 
 import asyncio
 import sys
+import tempfile
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import click
 
 from inkube.apiserver import manifests, plans, sources
+from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.manifests import Manifest, ManifestError
 from inkube.apiserver.plans import Plan, PlanError, PlanOptions
@@ -31,6 +34,15 @@ from inkube.storage import StorageError, wholefiles
     show_default=True,
     help="The data of the cluster: of inkube import, capture or serve.",
 )
+@click.option(
+    "--from-cluster",
+    "context",
+    metavar="CONTEXT",
+    help="Read a live cluster instead, with kubectl and this context of its kubeconfig.",
+)
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path, dir_okay=False), help="The kubeconfig for it."
+)
 @click.option("-n", "--namespace", default="default", help="The namespace of objects without one.")
 @click.option("--as", "user", default="", metavar="USER", help="Check what RBAC permits this user.")
 @click.option("--as-group", "groups", multiple=True, metavar="GROUP", help="A group of this user.")
@@ -47,6 +59,8 @@ def plan_command(
     files: tuple[str, ...],
     *,
     data: Path,
+    context: str | None,
+    kubeconfig: Path | None,
     namespace: str,
     user: str,
     groups: tuple[str, ...],
@@ -74,8 +88,12 @@ def plan_command(
         kubernetes_version=kubernetes_version,
     )
     try:
-        found = asyncio.run(_plan(data, _read(files), options))
-    except (PlanError, ManifestError, StorageError, OSError, ValueError) as error:
+        wanted = _read(files)
+        if context is None:
+            found = asyncio.run(_plan(data, wanted, options))
+        else:
+            found = asyncio.run(_plan_of_cluster(Cluster(kubeconfig, context), wanted, options))
+    except (PlanError, ClusterError, ManifestError, StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     texts = plans.texts
     show = {"text": texts.text, "json": texts.as_json, "markdown": texts.markdown}[output]
@@ -87,6 +105,19 @@ def plan_command(
 
 async def _plan(data: Path, found: Sequence[Manifest], options: PlanOptions) -> Plan:
     return await plans.plan(await sources.snapshots.load(data), found, options)
+
+
+async def _plan_of_cluster(
+    cluster: Cluster, found: Sequence[Manifest], options: PlanOptions
+) -> Plan:
+    """Plan with a copy of a live cluster, from which nothing else is asked."""
+    with tempfile.TemporaryDirectory(prefix="inkube-plan-") as folder:
+        data = Path(folder, "cluster.db")
+        async with cluster:
+            await capture.capture(
+                cluster, data, CaptureScope(secrets=True), report=partial(click.echo, err=True)
+            )
+        return await _plan(data, found, options)
 
 
 def _read(files: Sequence[str]) -> list[Manifest]:

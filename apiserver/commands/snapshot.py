@@ -7,7 +7,7 @@ import click
 
 from inkube.apiserver import sources, testing
 from inkube.apiserver.configuration import LOCAL
-from inkube.storage import StorageError, wholefiles
+from inkube.storage import Attachments, StorageError, wholefiles
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -26,8 +26,7 @@ def save(file: Path, data: Path) -> None:
     Secret keys are in other files and are not copied.
     """
     try:
-        found = asyncio.run(sources.snapshots.load(data))
-        asyncio.run(found.save(file))
+        found = _copied(data, file)
     except (OSError, StorageError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{file} holds revision {found.revision}; inkube serve --snapshot {file}")
@@ -39,11 +38,18 @@ def save(file: Path, data: Path) -> None:
 def restore(file: Path, data: Path) -> None:
     """Create the data of a server from FILE. The data file must not exist."""
     try:
-        found = asyncio.run(sources.snapshots.load(file))
-        asyncio.run(found.save(data))
+        found = _copied(file, data)
     except (OSError, StorageError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{data} is at revision {found.revision}")
+
+
+def _copied(source: Path, target: Path) -> sources.Snapshot:
+    """Copy the objects and the logs of a data file to a new one. Raises OSError, StorageError."""
+    found = asyncio.run(sources.snapshots.load(source))
+    asyncio.run(found.save(target))
+    Attachments(source).copy(Attachments(target))
+    return found
 
 
 @snapshot_command.command()

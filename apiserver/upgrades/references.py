@@ -26,7 +26,7 @@ class Minors(NamedTuple):
 
     def end(self, removal: Removal | None) -> bool:
         """Return whether a version ends between the two."""
-        return removal is not None and self.old < removal.minor <= self.new
+        return removal is not None and removal.is_between(self.old, self.new)
 
 
 def statements(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:

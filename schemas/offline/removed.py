@@ -17,6 +17,10 @@ class Removal(NamedTuple):
     minor: int
     replacement: str
 
+    def is_between(self, old: int, new: int) -> bool:
+        """Whether the first minor without the version is after `old`, and `new` at the latest."""
+        return old < self.minor <= new
+
     def hint(self, gvk: GVK) -> str:
         """What happened, and what to do."""
         is_past = self.minor <= releases.NEWEST.minor

@@ -2,9 +2,12 @@
 
 import dumps
 import pytest
+from click.testing import CliRunner
 
 from inkube import APIServer
+from inkube.apiserver.cli import main
 from inkube.apiserver.dumps import ImportOptions, import_dump
+from inkube.storage import Attachments
 
 POD = "/api/v1/namespaces/default/pods/web"
 
@@ -82,6 +85,22 @@ async def test_logs_are_served_as_a_kubelet_does(live, web_of, tmp_path):
         assert (missing.code, missing.json["message"]) == (
             400, 'the dump contains no previous log of container "side" in pod "web"',
         )  # fmt: skip
+
+
+def test_a_snapshot_has_the_logs_of_a_dump(tmp_path):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"}}
+    web = dumps.Listed("", "v1", "pods", "Pod", [pod])
+    source = dumps.crust_gather([web], dumps.LOGS, tmp_path)
+    file, saved = tmp_path / "a.db", tmp_path / "b.db"
+    for command in (
+        ["import", str(source), "--data", str(file)],
+        ["snapshot", "save", str(saved), "--data", str(file)],
+    ):  # fmt: skip
+        done = CliRunner().invoke(main, command)
+        assert done.exit_code == 0, done.output
+    names = Attachments(file).names("")
+    assert len(names) == len(dumps.LOGS)
+    assert Attachments(saved).names("") == names
 
 
 async def test_two_dumps_are_one_history(live, web_of, tmp_path):

@@ -1,0 +1,183 @@
+"""Sources that are damaged, hostile or unusual: a reason for each part, and limits that hold."""
+
+import asyncio
+import gzip
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import dumps
+import pytest
+from patience import SECONDS
+
+from inkube import APIServer
+from inkube.apiserver.dumps import DumpError, ImportOptions, import_dump
+
+GOOD = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
+
+
+async def imported(source, file, **options):
+    return await import_dump(source, file, ImportOptions(**options), report=lambda *_: None)
+
+
+def archive(path, members, mode="w"):
+    """A tar archive with the texts, by name."""
+    with tarfile.open(path, mode) as target:
+        for name, text in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            target.addfile(info, io.BytesIO(text))
+    return path
+
+
+def identities(objects):
+    members = "uid", "resourceVersion", "creationTimestamp"
+    return {name: [one["metadata"][each] for each in members] for name, one in objects.items()}
+
+
+def reasons(found):
+    return {line.reason: (line.parts, line.example) for line in found.findings}
+
+
+async def test_paths_that_leave_an_archive_are_not_read(tmp_path):
+    good = json.dumps(GOOD).encode()
+    members = {"../../evil.json": good, "/etc/evil.json": good, "good.json": good}
+    found = await imported(archive(tmp_path / "a.tar", members), tmp_path / "a.db")
+    assert reasons(found) == {"its path leaves the archive": (2, "a.tar/../../evil.json")}
+    assert found.counts.by_kind == {"ConfigMap": 1}
+
+
+async def test_links_that_lead_out_of_a_folder_are_not_read(tmp_path):
+    folder = tmp_path / "dump"
+    folder.mkdir()
+    (tmp_path / "secret.json").write_text(json.dumps({**GOOD, "metadata": {"name": "evil"}}))
+    (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    (folder / "good.json").write_text(json.dumps(GOOD))
+    (folder / "same.json").symlink_to(folder / "good.json")
+    found = await imported(folder, tmp_path / "a.db")
+    assert reasons(found) == {"a link that leads out of the folder": (1, "link.json")}
+    assert found.counts.by_kind == {"ConfigMap": 1}
+
+
+async def test_an_archive_that_expands_without_end_is_refused(tmp_path):
+    source = tmp_path / "bomb.json.gz"
+    source.write_bytes(gzip.compress(b'{"a": "' + b"x" * 2**24))
+    with pytest.raises(DumpError, match="GiB after decompression"):
+        await imported(source, tmp_path / "a.db", max_size=2**20)
+    assert not (tmp_path / "a.db").exists()
+
+
+async def test_archives_inside_each_other_have_a_limit(tmp_path):
+    inner = json.dumps(GOOD).encode()
+    for _ in range(6):
+        inner = gzip.compress(inner)
+    members = {"deep.json": inner, "good.json": json.dumps(GOOD).encode()}
+    found = await imported(archive(tmp_path / "a.tar", members), tmp_path / "a.db")
+    assert list(reasons(found)) == ["an archive inside 4 others"]
+
+
+BROKEN = {
+    "JSON that is nested too deeply": b'{"a":' + b"[" * 200_000,
+    "invalid JSON": b'{"kind": "Pod", ',
+    "text that is not UTF-8": b'{"kind": "\xff\xfe"}',
+    "larger than 32 MiB": b'{"a": "' + b"x" * (33 * 2**20),
+    "an object without an apiVersion or a kind": b'{"metadata": {"name": "a"}}',
+    "a Pod without a name is no stored object": b'{"apiVersion": "v1", "kind": "Pod"}',
+    "an item that is no object": b'{"kind": "List", "apiVersion": "v1", "items": [1]}',
+    "no Kubernetes object": b"just text",
+    "yaml: exceeded maximum nesting depth": b"a: " + b"[" * 10_000,
+    "yaml: document contains excessive aliasing": b"a: &a [x,x,x,x,x,x,x,x,x]\n"
+    + b"".join(
+        b"%c: &%c [%s]\n" % (n + 1, n + 1, b",".join([b"*%c" % n] * 9)) for n in range(97, 105)
+    ),
+    "binary content of no known form": b"\x7fELF\0\0\0\0",
+}
+
+
+@pytest.mark.parametrize("reason", BROKEN)
+async def test_a_broken_file_is_a_reason_and_others_are_read(reason, tmp_path):
+    name = "bad.json" if BROKEN[reason][:1] in b"{\x7f" else "bad.yaml"
+    members = {name: BROKEN[reason], "good.json": json.dumps(GOOD).encode()}
+    found = await imported(archive(tmp_path / "a.tar.gz", members, "w:gz"), tmp_path / "a.db")
+    (told,) = reasons(found)
+    assert told.startswith(reason)
+    assert found.counts.by_kind == {"ConfigMap": 1}
+
+
+async def test_an_archive_that_is_cut_off_is_read_up_to_there(tmp_path):
+    good = {
+        f"{n}.json": json.dumps({**GOOD, "metadata": {"name": f"n{n}"}}).encode() for n in range(50)
+    }
+    source = archive(tmp_path / "a.tar", {**good, "end": b"x" * 10_000})
+    source.write_bytes(source.read_bytes()[:-15_000])
+    found = await imported(source, tmp_path / "a.db")
+    assert sum(found.counts.by_kind.values()) >= 40
+    assert any("damaged archive" in reason for reason in reasons(found))
+
+
+async def test_a_source_without_objects_is_an_error_with_a_reason(tmp_path):
+    source = tmp_path / "photo.json"
+    source.write_bytes(b"\x89PNG\0\0")
+    with pytest.raises(DumpError, match=r"contains no objects of a cluster: photo\.json: binary"):
+        await imported(source, tmp_path / "a.db")
+    assert not (tmp_path / "a.db").exists()
+
+
+async def test_dumps_in_the_wrong_order_are_refused(tmp_path):
+    for name, year in (("old", 2020), ("new", 2021)):
+        meta = {"name": "a", "creationTimestamp": f"{year}-01-01T00:00:00Z"}
+        (tmp_path / name).write_text(json.dumps({**GOOD, "metadata": meta}))
+    await imported(tmp_path / "new", tmp_path / "a.db")
+    with pytest.raises(DumpError, match="append dumps in the order of time"):
+        await imported(tmp_path / "old", tmp_path / "a.db", append=True)
+
+
+async def test_a_file_of_a_server_is_not_appended_to(tmp_path, config_map):
+    async with APIServer(data=tmp_path / "a.db") as server:
+        await server.client.create(config_map("a"))
+    (tmp_path / "dump.json").write_text(json.dumps(GOOD))
+    with pytest.raises(DumpError, match="--append needs a file that inkube import has made"):
+        await imported(tmp_path / "dump.json", tmp_path / "a.db", append=True)
+
+
+def test_standard_input_is_read(tmp_path):
+    source = archive(tmp_path / "a.tar.gz", {"good.json": json.dumps(GOOD).encode()}, "w:gz")
+    command = [sys.executable, "-m", "inkube", "import", "-", "--data", str(tmp_path / "a.db")]
+    with source.open("rb") as file:
+        done = subprocess.run(
+            command, stdin=file, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert "1 objects of 1 kinds" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+@pytest.mark.parametrize("form", ["folder", "text"])
+async def test_the_dump_of_kubectl_itself_is_read(form, live, web_of, tmp_path):
+    config = tmp_path / "config"
+    config.write_text(live.kubeconfig())
+    command = ["kubectl", f"--kubeconfig={config}", "cluster-info", "dump", "-A"]
+    command += [f"--output-directory={tmp_path / 'dump'}"] if form == "folder" else []
+    process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    output, _ = await process.communicate()
+    source = tmp_path / "dump"
+    if form == "text":
+        source.write_bytes(output)
+    found = await imported(source, tmp_path / "a.db")
+    assert found.dump.tool == "kubectl cluster-info dump"
+    assert {"Pod", "Node"} <= found.counts.by_kind.keys()
+    at = found.dump.revision
+    async with (
+        APIServer(data=tmp_path / "a.db", at=at, modules="none") as copy,
+        web_of(copy) as web,
+    ):
+        there = dumps.shown(await dumps.kinds_of(web))
+    async with web_of(live) as web:
+        here = dumps.shown(await dumps.kinds_of(web))
+    # kubectl prints typed objects, with some zero values that the server leaves out
+    assert identities(there) == {
+        name: one for name, one in identities(here).items() if name in there
+    }
