@@ -50,7 +50,8 @@ class HasResource(Protocol):
 
 
 Kind = GVR | str | type[HasResource]
-"""A resource: `apps/v1/deployments` or `v1/configmaps`, its GVR, or a kind declared in Python."""
+"""A resource: `apps/v1/deployments` or `v1/configmaps`, its GVR, or a kind declared in Python.
+Clients of a server also take `deployments`, `deployments.apps`, `Deployment` and `deploy`."""
 
 
 def gvr_of(kind: Kind) -> GVR:

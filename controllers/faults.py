@@ -41,8 +41,8 @@ class Match(Model):
     )
     resources: list[str] = Field(
         default_factory=list,
-        description="pods, deployments.apps, pods/status, */status or *. Subresources are matched "
-        "separately.",
+        description="pods, Pod, po, deployments.apps, apps/v1/deployments, pods/status, */status "
+        "or *. Subresources are matched separately.",
     )
     namespaces: list[str] = Field(default_factory=list)
     names: list[str] = Field(default_factory=list)

@@ -15,6 +15,7 @@ from inkube.apiserver.http import bodies, read_delete_options
 from inkube.apiserver.registry import (
     DeleteOptions,
     ListOptions,
+    Notation,
     Patch,
     Registry,
     Request,
@@ -271,7 +272,7 @@ class InProcessClient:
     def _request(
         self, verb: str, resource: Kind, namespace: str, name: str = "", subresource: str = ""
     ) -> Request:
-        gvr = gvr_of(resource)
+        gvr = self._gvr(resource)
         served_resource = self._resources.get(gvr.group, gvr.resource)
         served = served_resource.served(gvr.version) if served_resource is not None else None
         if served_resource is None or served is None:
@@ -294,6 +295,21 @@ class InProcessClient:
             subresource=subresource,
             manager=self._manager,
         )
+
+    def _gvr(self, kind: Kind) -> GVR:
+        """Return the resource that a caller names in any notation. Raises StatusError."""
+        if not isinstance(kind, str):
+            return gvr_of(kind)
+        wanted = Notation.parse(kind)
+        if wanted.version and self._resources.get(wanted.group or "", wanted.name) is not None:
+            return gvr_of(kind)
+        found = self._resources.named(kind)
+        if found is not None:
+            version = wanted.version or found.storage.version.name
+            return GVR(found.group, version, found.plural)
+        if wanted.version:
+            return gvr_of(kind)
+        raise status.resource_not_found(_no_resource(kind))
 
     async def _shown(self, request: Request, entry: Entry) -> Object:
         """Return a copy of a stored object in the form of the request."""
@@ -372,7 +388,7 @@ def _no_kind(obj: Object) -> str:
     )
 
 
-def _no_resource(gvr: GVR) -> str:
+def _no_resource(gvr: GVR | str) -> str:
     return (
         f"nothing is served as {gvr}; resources are written group/version/plural, such as "
         "apps/v1/deployments, or v1/configmaps, and those of a CRD are served once it is "

@@ -10,7 +10,8 @@ from operator import attrgetter
 from inkube.apiserver.faults import rules
 from inkube.apiserver.faults.injections import Injection
 from inkube.apiserver.http import RequestInfo
-from inkube.apiserver.registry import User, keys
+from inkube.apiserver.registry import Resources, User, keys
+from inkube.schemas.definitions import Names
 from inkube.schemas.objects import Object
 from inkube.storage import Change, Store
 
@@ -21,8 +22,9 @@ _PREFIX = keys.prefix(PLURAL, GROUP)
 class Faults:
     """Applies the stored faults to requests, and calls listeners when one matches."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, resources: Resources) -> None:
         self._store = store
+        self._resources = resources
         self._listeners: list[Callable[[str], None]] = []
         self.rules: rules.Rules | None = None
         if store.count(_PREFIX):
@@ -84,11 +86,21 @@ class Faults:
                 return rule.matched, rule.injected, rule.gate.waiting
         return None
 
+    def unserved(self, name: str) -> list[str]:
+        """Return the resources of a fault under whose names nothing is served now."""
+        rules_ = self.rules.rules if self.rules is not None else ()
+        wanted = next((rule.resources for rule in rules_ if rule.name == name), ())
+        return [text for text in wanted if "*" not in text and self._resources.named(text) is None]
+
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
         """Call `listener` with the name of every fault that matches or holds a request, until the
         result is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
+
+    def _names(self, group: str, plural: str) -> Names | None:
+        resource = self._resources.get(group, plural)
+        return None if resource is None else resource.definition.names
 
     def _notify(self, name: str) -> None:
         for heard in self._listeners:
@@ -111,7 +123,7 @@ class Faults:
         for gone in known.values():
             gone.gate.open()
         if [*before] != found:  # changes of their status alone have no effect
-            self.rules = rules.Rules(found) if found else None
+            self.rules = rules.Rules(found, self._names) if found else None
 
 
 def _labels(metadata: Object | None) -> dict[str, str] | None:

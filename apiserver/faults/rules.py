@@ -11,10 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.faults.injections import Gate, Hold, Injection, WatchFault
+from inkube.apiserver.registry import Notation
 from inkube.schemas import selectors, status
+from inkube.schemas.definitions import Names
 from inkube.schemas.objects import Object
 
 Labels = dict[str, str]
+Find = Callable[[str, str], Names | None]
+"""(group, plural) → the names of a served resource, or None."""
 MAX_CACHED = 1024
 """The most cached combinations. Clients choose paths, so the cache needs a limit."""
 _READS = frozenset({"get", "list"})
@@ -86,9 +90,15 @@ class Rule:
         is not in the path."""
         return bool(self._labels or (self._match.get("names") and not facts.name))
 
-    def may_match(self, facts: RequestFacts) -> bool:
+    @property
+    def resources(self) -> Sequence[str]:
+        """The resources that it selects, as users write them; empty for all."""
+        found: Sequence[str] = self._match.get("resources") or ()
+        return found
+
+    def may_match(self, facts: RequestFacts, names: Names | None = None) -> bool:
         """Return whether verb, resource and type of effect match. The result is the same for all
-        such requests."""
+        such requests. `names` are those of the resource, as far as they are known."""
         match, spec = self._match, self._spec
         if facts.inside and not spec.get("controllers"):
             return False
@@ -100,7 +110,7 @@ class Rule:
             return False
         if not _matches_any(match.get("apiGroups"), facts.group):
             return False
-        if not _matches_resource(match.get("resources"), facts):
+        if not _matches_resource(self.resources, facts, names):
             return False
         if any(spec.get(effect) for effect in ("delay", "hold", "answer", "cut", "slow")):
             return True
@@ -174,8 +184,9 @@ class Rule:
 class Rules:
     """All faults, in the order of their creation."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Rule], find: Find | None = None) -> None:
         self.rules = rules
+        self._find = find
         self._rules_by_facts: dict[tuple[str, str, str, str, bool], Sequence[Rule]] = {}
 
     def candidates(self, facts: RequestFacts) -> Sequence[Rule]:
@@ -183,7 +194,10 @@ class Rules:
         sort = facts.verb, facts.group, facts.resource, facts.subresource, facts.inside
         found = self._rules_by_facts.get(sort)
         if found is None:
-            found = tuple(rule for rule in self.rules if rule.may_match(facts))
+            names = self._find(facts.group, facts.resource) if self._find is not None else None
+            found = tuple(rule for rule in self.rules if rule.may_match(facts, names))
+            if facts.resource and names is None and self._find is not None:
+                return found  # its names are known as soon as it is served
             if len(self._rules_by_facts) >= MAX_CACHED:
                 self._rules_by_facts.clear()
             self._rules_by_facts[sort] = found
@@ -224,16 +238,23 @@ def _lists(values: Sequence[str] | None, value: str) -> bool:
     return not values or value in values
 
 
-def _matches_resource(patterns: Sequence[str] | None, facts: RequestFacts) -> bool:
-    """Return whether a resource matches a list, with the syntax of RBAC rules, or with the group
-    after the resource: `deployments.apps/scale`."""
+def _matches_resource(patterns: Sequence[str], facts: RequestFacts, names: Names | None) -> bool:
+    """Return whether a resource matches a list, with the syntax of RBAC rules (`*`, `*/status`), or
+    with that of `registry.notation`."""
     if not patterns or "*" in patterns:
         return True
     end = f"/{facts.subresource}" if facts.subresource else ""
     if end and f"*{end}" in patterns:
         return True
-    plural = facts.resource
-    return f"{plural}{end}" in patterns or f"{plural}.{facts.group}{end}" in patterns
+    if f"{facts.resource}{end}" in patterns:
+        return True
+    return any(_is_named(Notation.parse(each), facts, names) for each in patterns)
+
+
+def _is_named(notation: Notation, facts: RequestFacts, names: Names | None) -> bool:
+    return notation.subresource == facts.subresource and notation.means(
+        facts.group, names or Names(facts.resource, "")
+    )
 
 
 def _names_path(url: str, path: str) -> bool:

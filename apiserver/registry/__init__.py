@@ -10,10 +10,11 @@ Read its modules in this order:
 5. `engine`: the loop that carries out a change, attempt after attempt.
 6. `registry`: the door for handlers, subresources and the client in the process.
 
-Beside them: `resources` is the table of served kinds, `listing` and `selections` read lists,
-`conversions` fetches objects in other versions, and `failures` translates errors of storage. The
-registry does not depend on HTTP, authorization or particular kinds: strategies prepare and validate
-objects, wordings contain the texts of responses, admission plugins change or reject writes.
+Beside them: `resources` is the table of served kinds, and `notation` reads the names by which users
+know them. `listing` and `selections` read lists, `conversions` fetches objects in other versions,
+and `failures` translates errors of storage. The registry does not depend on HTTP, authorization or
+particular kinds: strategies prepare and validate objects, wordings contain the texts of responses,
+admission plugins change or reject writes.
 """
 
 from inkube.apiserver.registry import changes as changes
@@ -43,6 +44,7 @@ from inkube.apiserver.registry.engine.plain import PlainEngine as PlainEngine
 from inkube.apiserver.registry.intake import Sent as Sent
 from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
+from inkube.apiserver.registry.notation import Notation as Notation
 from inkube.apiserver.registry.patches import Patch as Patch
 from inkube.apiserver.registry.registry import Registry as Registry
 from inkube.apiserver.registry.requests import ADMIN as ADMIN

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.delegates import Delegate
+from inkube.apiserver.registry.notation import Notation
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import wordings
 from inkube.schemas.definitions import Definition
@@ -179,6 +180,25 @@ class Resources:
         if found is None and (plural := self._lazy_kinds.plurals.get((group, kind))):
             found = self._existing(group, plural)
         return found
+
+    def named(self, text: str) -> Resource | None:
+        """Return the resource that a text means (see `notation`), or None. Of several, it is that
+        of the core group, or the first one."""
+        wanted = Notation.parse(text)
+        if (found := self.get(wanted.group or "", wanted.name)) is not None:
+            return found
+        self.load()
+        known = [r for r in self._all().values() if wanted.means(r.group, r.definition.names)]
+        return next((r for r in known if not r.group), known[0] if known else None)
+
+    def spelled(self, text: str) -> str:
+        """Return a resource that is named by kind, singular or short name as `plural.group`, with
+        its subresource. Other texts are returned as they are."""
+        wanted, found = Notation.parse(text), self.named(text)
+        if found is None or found.plural == wanted.name:
+            return text
+        whole = f"{found.plural}.{found.group}" if found.group else f"v1/{found.plural}"
+        return f"{whole}/{wanted.subresource}" if wanted.subresource else whole
 
     def installed(self) -> Iterable[Resource]:
         """Return the installed resources, without deferred ones, which have no objects yet."""

@@ -88,7 +88,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         pipelined=options.pipelined_writes,
         patch_cache=options.patch_cache,
     )
-    client, faults = InProcessClient(registry, resources), Faults(store)
+    client, faults = InProcessClient(registry, resources), Faults(store, resources)
     return Core(
         options=options,
         listener=listener,

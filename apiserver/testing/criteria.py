@@ -14,10 +14,11 @@ from inkube.apiserver.watching import OpenWatch
 class Criteria:
     """Criteria for requests. A request matches if it meets all criteria that are not None.
 
-    `resource` is `pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`; verb, code and
-    names can be one or several; `user_agent` and `path` can be patterns (`kopf/*`); `fault` is the
-    name of a Fault that affected the request. `body` and `answer` are parts of the request's and
-    the response's body: members that they do not contain can have any value.
+    `resource` is `pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`, in `kube.log`
+    also `Pod` or `po`; verb, code and names can be one or several; `user_agent` and `path` can be
+    patterns (`kopf/*`); `fault` is the name of a Fault that affected the request. `body` and
+    `answer` are parts of the request's and the response's body: members that they do not contain
+    can have any value.
     """
 
     verb: str | Collection[str] | None = None

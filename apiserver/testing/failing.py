@@ -1,12 +1,12 @@
 """`kube.fail(…)`: a Fault that exists while a block runs, described with keyword arguments."""
 
+import warnings
 from collections.abc import Collection
 from dataclasses import KW_ONLY, dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
-from inkube.apiserver.testing.criteria import split
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
 
@@ -31,6 +31,10 @@ class Server(Protocol):
         """Return how many requests a Fault matched, and how many of them it made fail."""
         ...
 
+    def unserved(self, fault: str) -> list[str]:
+        """Return the resources of a Fault under whose names nothing is served."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
@@ -42,7 +46,7 @@ class Failure:
     # the criteria of requests
     verbs: Texts = ()
     resources: Texts = ()
-    """`pods`, `pods/status`, `deployments.apps` or `apps/v1/deployments`."""
+    """`pods`, `Pod`, `po`, `pods/status`, `deployments.apps` or `apps/v1/deployments`."""
     _: KW_ONLY
     namespace: Texts = ()
     name: Texts = ()
@@ -90,11 +94,9 @@ class Failure:
         return common | self._effects()
 
     def _match(self) -> Object:
-        groups, plurals = _split_resources(_as_list(self.resources))
         return {
             "verbs": _as_list(self.verbs),
-            "apiGroups": groups,
-            "resources": plurals,
+            "resources": _as_list(self.resources),
             "namespaces": _as_list(self.namespace),
             "names": _as_list(self.name),
             "users": _as_list(self.user),
@@ -172,6 +174,7 @@ class Failing:
 
     def __enter__(self) -> Self:
         self.name = self._server.client.create(self._body)["metadata"]["name"]
+        self._warn()
         return self
 
     def __exit__(
@@ -188,6 +191,7 @@ class Failing:
 
     async def __aenter__(self) -> Self:
         self.name = (await self._server.aio.create(self._body))["metadata"]["name"]
+        self._warn()
         return self
 
     async def __aexit__(
@@ -201,6 +205,11 @@ class Failing:
             await self._server.aio.delete(FAULTS, name)
         except StatusError as refused:
             _check(refused)
+
+    def _warn(self) -> None:
+        for text in self._server.unserved(self.name):
+            what = f"kube.fail: nothing is served as {text!r}, so this matches no request of now"
+            warnings.warn(what, UserWarning, stacklevel=3)
 
     def _end(self) -> str:
         """Save the counts, and return the name of the Fault to delete."""
@@ -221,17 +230,3 @@ def _check(error: StatusError) -> None:
 
 def _as_list(texts: Texts) -> list[str]:
     return [texts] if isinstance(texts, str) else list(texts)
-
-
-def _split_resources(resources: list[str]) -> tuple[list[str], list[str]]:
-    """Return the API groups (empty for any) and the resources of resources as tests write them."""
-    groups: list[str] = []
-    plurals = []
-    anywhere = False
-    for each in resources:
-        group, plural, subresource = split(each)
-        anywhere = anywhere or group is None
-        if group is not None and group not in groups:
-            groups.append(group)
-        plurals.append(f"{plural}/{subresource}" if subresource else plural)
-    return [] if anywhere else groups, plurals

@@ -100,6 +100,10 @@ class Kube:
         matched, injected, _ = self.server.faults.counted(fault) or (0, 0, 0)
         return matched, injected
 
+    def unserved(self, fault: str) -> list[str]:
+        """The resources of a Fault under whose names nothing is served now."""
+        return self.server.faults.unserved(fault)
+
     def snapshot(self) -> Snapshot:
         """Settle the controllers, and return the state as a snapshot with which other servers can
         start."""
@@ -242,6 +246,7 @@ def running(thread: LoopThread, plan: Plan) -> Iterator[Kube]:
     server = APIServer(options)
     following = thread.run(_start(server, plan, log))
     log.open_watches = server.streams.open
+    log.spelled = server.resources.spelled
     try:
         yield Kube(server, thread, log)
     finally:

@@ -86,6 +86,8 @@ class TestLog:
         """The number of gaps in `history`, because another process made more changes than can be
         delivered."""
         self.open_watches: Callable[[], Sequence[OpenWatch]] = lambda: ()
+        self.spelled: Callable[[str], str] = str
+        """Returns a resource that is named by kind or short name as `plural.group`."""
         self._changes: list[ObjectChange] = []
         self._bytes = [0, 0]
 
@@ -132,19 +134,24 @@ class TestLog:
     def watches(self, **criteria: Any) -> list[OpenWatch]:
         """Return the watches over HTTP that are open and match the criteria: resource, namespace,
         name, user, user_agent."""
-        wanted = Criteria.of(criteria)
+        wanted = self._criteria(criteria)
         return [watch for watch in self.open_watches() if not wanted.misses_watch(watch)]
 
     def expect(self, times: int | None = None, **criteria: Any) -> Requests:
         """Return the matching requests: at least one, or exactly `times`. Raises AssertionError
         with the most similar requests."""
         __tracebackhide__ = True
-        wanted = Criteria.of(criteria)
+        wanted = self._criteria(criteria)
         every = Requests(self.requests)
         found = Requests(record for record in every if not wanted.misses(record))
         if (found and times is None) or len(found) == times:
             return found
         raise AssertionError(self._unexpected(wanted, every, found, times))
+
+    def _criteria(self, criteria: dict[str, Any]) -> Criteria:
+        if isinstance(criteria.get("resource"), str):
+            criteria = {**criteria, "resource": self.spelled(criteria["resource"])}
+        return Criteria.of(criteria)
 
     def _unexpected(
         self, wanted: Criteria, every: Requests, found: Requests, times: int | None
