@@ -229,9 +229,9 @@ async def b40(ask):
     path = ask.folder / "late"
     await ask.reported(of_type("local", path=str(path)))
     path.mkdir()
-    await ask.server.recheck(59)
+    await ask.server.recheck(30)
     assert len(await ask.server.errors("repositories")) == 1
-    await ask.server.recheck(1)
+    await ask.server.recheck(30)
     assert await ask.server.errors("repositories") == []
 
 
