@@ -37,6 +37,7 @@ from histories import ABSENT, Event, History, Horizon, Listing, Log, Operation, 
 NAMESPACE = "rounds"
 MAPS = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 PREFIX = f"/registry/configmaps/{NAMESPACE}/"
+HOME = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
 LAST = "last"
 """The name of the object that is written at the end of a round."""
 KEYS = 4
@@ -154,9 +155,8 @@ class Campaign:
 
     async def begin(self) -> None:
         """Create the objects that all rounds need."""
-        head = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
         async with Web(self._url()) as web:
-            code, answer = await web.ask("POST", "/api/v1/namespaces", head)
+            code, answer = await web.ask("POST", "/api/v1/namespaces", HOME)
             assert code == 201, answer
             code, answer = await web.ask("POST", MAPS, _config_map(LAST, "", None))
             assert code == 201, answer
@@ -211,7 +211,10 @@ class Campaign:
         begun, living = self._log.newest, dict(self._log.living)
         written = {row.tag for row in loss.rows if row.key.startswith(PREFIX)}
         after = History(history.prefix, strange=history.strange)
+        homeless = not self._log.living.get(f"/registry/namespaces/{NAMESPACE}")
         for each in history.operations:
+            if homeless and (each.kind, each.outcome) == ("create", "missing"):
+                continue  # the namespace was on a page that was overwritten
             if each.asked >= loss.time:
                 after.operations.append(each)
             elif each.answered >= loss.time and each.kind != "get":
@@ -436,17 +439,23 @@ class Campaign:
                 await self._watcher(history, end, begun)
 
     async def _write_last(self, history: History) -> int:
-        """Make the last write of a round, and return its revision."""
+        """Make the last write of a round, and return its revision. What an overwritten page took
+        along is created again."""
         await self._fleet.revive()
+        key, is_there = PREFIX + LAST, True
         async with asyncio.timeout(fleets.PATIENCE):
             while True:
-                key = PREFIX + LAST
                 write = Operation("patch", key, time.monotonic(), expected=None)
+                if not is_there:
+                    write.kind, write.expected = "create", ABSENT
                 write.tag = f"t{next(self._tags)}"
                 history.operations.append(write)
                 with contextlib.suppress(NotAsked, Unanswered):
                     async with Web(self._url()) as web:
+                        await web.ask("POST", "/api/v1/namespaces", HOME)
                         await self._operate(web, history, write)
+                if write.outcome in ("missing", "conflict"):
+                    is_there = write.outcome == "conflict"
                 if write.outcome == "done":
                     return write.revision
                 await asyncio.sleep(PAUSE)
