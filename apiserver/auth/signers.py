@@ -21,7 +21,6 @@ from inkube.apiserver.auth.tls import Authority
 KUBELET_SERVING = "kubernetes.io/kubelet-serving"
 KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 CLIENT = "kubernetes.io/kube-apiserver-client"
-LEGACY = "kubernetes.io/legacy-unknown"
 SHORTEST, LONGEST = timedelta(minutes=10), timedelta(days=365)
 _BACKDATE = timedelta(minutes=5)
 _NODES, _NODE = "system:nodes", "system:node:"

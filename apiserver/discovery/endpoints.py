@@ -35,8 +35,6 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
 _ESCAPING_MINOR = 32
 """The minor since which names of metrics can contain any character, and are escaped."""
 
-_OF_THE_LOG = ("log", "etcd")
-
 
 def created_on_first_use(endpoint: Lazy[Endpoint]) -> Endpoint:
     """Return an endpoint that is created by its first request."""

@@ -41,8 +41,8 @@ refuse the write of the object."""
 Beside = Callable[[], Sequence[writes.Write]]
 """Returns writes for the object's commit. Called again if another write changed one of their
 objects meanwhile. Raises StatusError."""
-Commit = Callable[[Sequence[writes.Write]], Awaitable[Entries]]
-"""Commits writes to a store and returns their entries, as `Write.commit_to_store` does."""
+Committer = Callable[["Write", Sequence[writes.Write]], Awaitable[Entries]]
+"""Commits a batch of a write and returns its entries, as `Write.commit_to_store` does."""
 
 
 class Outcome(NamedTuple):
@@ -127,8 +127,8 @@ class Write:
     """The notes of this attempt; those of the last attempt are added to the request's."""
     store: BaseStore = field(init=False)
     """The store that receives the write: the real one, or that of dry runs."""
-    commit: Commit = field(init=False)
-    """Commits the write of the object to that store."""
+    committer: "Committer | None" = None
+    """The engine's way to commit the object; None for a plain commit to `store`."""
     entry: Entry | None = None
     """The stored object, in the storage version; None on CREATE."""
     size: int = 0
@@ -166,6 +166,13 @@ class Write:
     def dry_run(self) -> bool:
         """Whether the write is a dry run; for plugins with side effects outside the store."""
         return self.options.dry_run
+
+    def commit(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
+        """Commit the object, and what is written next to it, as the engine does. Raises the errors
+        of `BaseStore.commit`."""
+        if self.committer is not None:
+            return self.committer(self, batch)
+        return self.commit_to_store(batch)
 
     def commit_to_store(self, batch: Sequence[writes.Write]) -> Awaitable[Entries]:
         """Commit writes to the store of this write. Raises the errors of `BaseStore.commit`."""

@@ -72,7 +72,6 @@ _OPTIONS = {
     ),
 }  # fmt: skip
 """Operations on kubelets and proxies, by subresource."""
-_CONNECTS = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 
 
 def paths(definition: Definition, version: str) -> Object:

@@ -23,7 +23,6 @@ _REMOVE = "$deleteFromPrimitiveList"
 _BAD_RETAIN = "invalid patch format of retainKeys"
 _BAD_ORDER = "invalid patch format of setElementOrder list"
 _BAD_REMOVE = "invalid patch format of primitive list"
-_NO_LISTS_OF_LISTS = "lists of lists are not supported"
 
 
 def strategic(obj: Object, patch: Any, schema: Schema) -> Object:

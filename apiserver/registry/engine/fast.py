@@ -56,7 +56,7 @@ class FastEngine(PlainEngine):
                         return outcome
                     write = self.begin(write.request, change, write.notes)
             await turn.settled()
-            write.commit = partial(self._commit, turn, write)
+            write.committer = partial(self._commit, turn)
             return await super().attempt(write, change)
 
     def _may_use(self, write: Write, state: UncommittedState) -> bool:
@@ -76,7 +76,7 @@ class FastEngine(PlainEngine):
         the response must depend on a stored state only, so the caller repeats the work.
         """
         write.entry = self.store.uncommitted(state.entry, state.value, state.underway)
-        write.commit = partial(self._commit, turn, write)
+        write.committer = partial(self._commit, turn)
         try:
             outcome = await self.run_stages(write, change)
         except status.StatusError:

@@ -56,7 +56,6 @@ class PlainEngine:
         write = Write(self, request, options=options, name=request.name, notes=notes or Notes())
         write.sealed = change.sealed
         write.store = self.store_of(options)
-        write.commit = write.commit_to_store
         return write
 
     async def attempt(self, write: Write, change: Change) -> Outcome:

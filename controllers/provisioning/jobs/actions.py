@@ -22,7 +22,6 @@ MOST_ERRORS = 20
 "too many errors"."""
 BATCH = 50
 """The number of files that are read before other tasks can run."""
-_COUNTS = ("create", "update", "delete", "write", "noop", "error", "warning")
 
 
 @dataclass(slots=True)
