@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from inkube.schemas import golang
 from inkube.schemas.golang import gotext
 
 
@@ -148,8 +149,10 @@ def show(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return gotext.number(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return golang.gofloats.format_general(value)
     return gotext.compact_json(value)
 
 

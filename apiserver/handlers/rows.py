@@ -35,6 +35,8 @@ def body(request: Request, page: Page, form: Form, now: datetime) -> Body:
     found = tables.transformed_list(
         request, form, now, metadata=page.metadata(request), include=form.include
     )
+    if not page.entries and tables.is_default(request):
+        return first_pieces(iter([orjson.dumps({**found.head, found.member: None}) + b"\n"]))
     return first_pieces(
         json_list(found.head, found.member, _fill_ages(_Maker(request, form), page.entries, now))
     )

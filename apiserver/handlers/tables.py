@@ -112,7 +112,8 @@ def table(
     if metadata is None:
         metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
     found = transformed_list(request, form, now, metadata=metadata, include=include)
-    return {**found.head, found.member: [found.transform_item(obj) for obj in objects]}
+    rows = [found.transform_item(obj) for obj in objects]
+    return {**found.head, found.member: None if not rows and is_default(request) else rows}
 
 
 def columns(request: Request) -> list[Column]:
@@ -123,6 +124,13 @@ def columns(request: Request) -> list[Column]:
     if own and request.resource.wording.columns_have_name:
         return own
     return [NAME, *(own or [AGE])]
+
+
+def is_default(request: Request) -> bool:
+    """Whether the kind has no columns of its own. Its empty Table has null rows
+    (registry/rest/table.go, defaultTableConvertor)."""
+    own = request.served.version.columns
+    return bool(own) and own[-1].name == "Created At"
 
 
 def definitions(request: Request) -> list[Object]:

@@ -197,6 +197,9 @@ class Handlers:
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """Delete all objects that the selectors match, and return them as they were listed."""
         query = read_list_options(exchange.query)
+        if query.resource_version not in ("", "0") and not query.match:
+            # the reference reads pages, which are those of exactly this version
+            query = query._replace(match="Exact")
         listing.matcher(exchange.request, query)  # selectors are checked before options
         request, options = await self._delete_options(exchange)
         page = await listing.find(self._registry, request, query)

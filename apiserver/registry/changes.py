@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import orjson
 
-from inkube.apiserver.registry import ownerreferences
+from inkube.apiserver.registry import ownerreferences, preparation
 from inkube.apiserver.registry.create import create
 from inkube.apiserver.registry.delete import delete, evict
 from inkube.apiserver.registry.requests import Body, DeleteOptions, Request
@@ -45,6 +45,7 @@ class Create(Change):
     async def carry_out(self, write: Write) -> Outcome:
         write.size, write.empties = self._body.size, self._body.empties
         write.object = await self.make(write)
+        preparation.wipe(write.object)
         return await create(write)
 
     def compute(self, write: Write) -> Object:

@@ -81,7 +81,7 @@ async def delete(write: Write) -> Outcome:
         last = writes.Update(entry.key, stored, entry.revision)
         [entry] = await write.commit_to_store([last])
     if write.goes:
-        await write.commit_to_store([writes.Delete(entry.key, entry.revision)])
+        [entry] = await write.commit_to_store([writes.Delete(entry.key, entry.revision)])
     return Outcome(entry, deleted=write.goes, changed=changed)
 
 

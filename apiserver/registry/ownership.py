@@ -8,7 +8,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.apiserver.registry.preparation import NOT_AT_FIRST
 from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import empties
@@ -64,21 +63,17 @@ def _encoded(write: Write) -> Iterator[Empty]:
                 yield each
 
 
-_NEVER_FIRST = frozenset({"managedFields", *NOT_AT_FIRST})
-
-
 def _may_wait(write: Write) -> bool:
     """Return whether the ownership of a new object can be recorded after its validation: the result
     is the same, and no mutator changes the object or reads its managedFields.
 
     Returns False for an object with managedFields, because errors in them are reported before other
-    errors. Returns False for members of NOT_AT_FIRST, because preparation removes them, although
-    their sender owns them.
+    errors.
     """
     return (
         write.old is None
         and write.request.resource.definition.defers_ownership
-        and _NEVER_FIRST.isdisjoint(write.new["metadata"])
+        and "managedFields" not in write.new["metadata"]
         and write.engine.chain.only_refuses(write)
     )
 

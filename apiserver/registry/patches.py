@@ -12,7 +12,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as rules
 from inkube.schemas import sealing, status
-from inkube.schemas.golang import cannot_unmarshal, gotext
+from inkube.schemas.golang import DecodeError, cannot_unmarshal, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.ownership import apply as apply_rules
@@ -139,7 +139,9 @@ class Apply(Update):
         version = body["metadata"].get("resourceVersion")
         super().__init__(patch.size, names_version=bool(version))
         self._body = body
-        self.creates = not request.subresource
+        definition = request.resource.definition
+        relaxed = definition.create_on_update and definition.relaxed_subresources
+        self.creates = not request.subresource or relaxed
 
     async def make(self, write: Write) -> Object:
         return await write.finish(self._steps(write))
@@ -156,7 +158,10 @@ class Apply(Update):
             predates=ownership.predates(request.resource, write.old),
         )
         write.owners = "recorded"
-        made = request.resource.decode_applied(request.served, merged)
+        try:
+            made = request.resource.decode_applied(request.served, merged)
+        except DecodeError as error:
+            raise _not_converted(request, merged, error) from error
         uid = made["metadata"].get("uid")
         if uid and write.old is None:
             raise _uid_without_object(write, uid)
@@ -188,6 +193,18 @@ def _sealed(kind: str, patch: Patch) -> Patch:
         sealing.seal(value, sealed)
     text = gotext.compact_json(value) if patch.text else ""
     return patch._replace(value=value, text=text, sealed=sealed)
+
+
+def _not_converted(request: Request, merged: Object, error: DecodeError) -> status.StatusError:
+    """Return the error 500 for an applied object that has the right types, but a value that its
+    decoder refuses (structuredmerge.go, Apply)."""
+    kind = f"{request.resource.group}/{request.served.version.name}, Kind={request.served.kind}"
+    meta = merged.get("metadata") or {}
+    place = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
+    return status.unknown(
+        f"failed to convert new object ({place}; {kind}) to proper version: unable to convert "
+        f"unstructured object to {kind}: error decoding from json: {error}"
+    )
 
 
 def _uid_without_object(write: Write, uid: str) -> status.StatusError:

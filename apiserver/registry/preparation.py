@@ -17,7 +17,7 @@ from inkube.schemas.golang import strconv
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Context
 
-NOT_AT_FIRST = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"})
+_OF_DELETION = frozenset({"deletionTimestamp", "deletionGracePeriodSeconds"})
 """Members of metadata that a new object does not keep."""
 
 
@@ -53,8 +53,7 @@ def before_create(write: Write) -> None:
     request, obj, system_fields = write.request, write.new, write.engine.system_fields
     resource, meta, time = request.resource, obj["metadata"], system_fields.timestamp()
     strategy = resource.strategy
-    for member in NOT_AT_FIRST & meta.keys():
-        del meta[member]
+    meta.pop("selfLink", None)
     _set_namespace(request, meta)
     meta["uid"] = system_fields.uid()
     meta["creationTimestamp"] = time
@@ -122,12 +121,21 @@ def _finish(
     resource.strategy.canonicalize(obj)
 
 
+def wipe(obj: Object) -> None:
+    """Remove the fields of a deletion from the body of a POST. Objects that an update or an apply
+    creates keep them (WipeObjectMetaSystemFields, which only handlers/create.go calls)."""
+    meta = metadata(obj)
+    for member in _OF_DELETION & meta.keys():
+        del meta[member]
+
+
 def begin_new(write: Write) -> None:
     """Give an object that an update creates the form that a create accepts. Raises StatusError 409
     if it names a uid."""
     request, meta = write.request, metadata(write.new)
     if meta.get("uid"):
         raise wrong_uid(request, meta["uid"], "")
+    _parse_version(meta.get("resourceVersion"))
     write.store.strip(write.new)
     if request.resource.namespaced:
         meta["namespace"] = request.namespace
@@ -153,6 +161,8 @@ def _check_version(write: Write) -> None:
     version = _parse_version(meta.get("resourceVersion"))
     uid = meta.get("uid")
     current = entry.value["metadata"]["uid"]
+    if uid and uid != current and (request.verb == "update" or request.subresource == "scale"):
+        raise wrong_uid(request, uid, current)  # a precondition, checked before the version
     if version == 0:
         if not _unconditional(request):
             versionless = resource.definition.versionless
@@ -165,8 +175,6 @@ def _check_version(write: Write) -> None:
         meta["resourceVersion"] = str(entry.revision)
     elif version != entry.revision:
         raise failures.stale(request)
-    if uid and uid != current and (request.verb == "update" or request.subresource == "scale"):
-        raise wrong_uid(request, uid, current)
 
 
 def _parse_version(text: Any) -> int:
@@ -190,7 +198,7 @@ def _unconditional(request: Request) -> bool:
 def wrong_uid(request: Request, uid: str, current: str) -> status.StatusError:
     """Return the error for an object whose uid differs from the stored uid. `current` is "" if no
     object is stored."""
-    resource = request.resource
-    return status.wrong_uid(
-        resource.group, resource.plural, request.name, request.key, uid, current
-    )
+    resource, key = request.resource, request.key
+    if request.options.dry_run:  # checked before the prefix is added (DryRunnableStorage)
+        key = key.removeprefix("/registry")
+    return status.wrong_uid(resource.group, resource.plural, request.name, key, uid, current)

@@ -106,7 +106,8 @@ class PatchScale(Scale):
         if request.options.validation == "Strict" and found.unknown:
             text = bodies.strict_text(found.unknown)
             raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
-        intake.report_unknown(request, SCALE, found.unknown)
+        # the patched document is encoded again, with sorted members
+        intake.report_unknown(request, SCALE, sorted(found.unknown))
         return found.object
 
 

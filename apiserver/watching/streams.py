@@ -95,6 +95,11 @@ def _over_http(request: web.BaseRequest, warnings: Collection[str], form: Form) 
     return _Http(responses.stream(warnings, media), CHUNKS if chunks else RAW_LINES)
 
 
+_TOLD_IN_STREAM = (410, 504)
+"""Errors of the start of a watch that are ERROR events: a version that is too old, or initial
+events of a version that does not exist yet."""
+
+
 class Streams:
     """All open watches of a server."""
 
@@ -160,7 +165,7 @@ class Streams:
         try:
             initial = await stream.start()
         except status.StatusError as error:
-            if error.code != 410:
+            if error.code not in _TOLD_IN_STREAM:
                 raise
             failure = error
         self._open.add(stream)

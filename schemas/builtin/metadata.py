@@ -77,6 +77,22 @@ def again(group: str, plural: str) -> tuple[int, int]:
     return _AGAIN.get((group, plural), (1, 0))
 
 
+_UNCOMPARED_STATUS = frozenset(
+    {
+        ("batch", "cronjobs"),
+        ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+        ("policy", "poddisruptionbudgets"),
+    }
+)
+"""The kinds whose strategy of /status does not call ValidateObjectMetaUpdate."""
+
+
+def compares_on_status(group: str, plural: str) -> bool:
+    """Return whether a write to /status compares the metadata with the old metadata."""
+    return (group, plural) not in _UNCOMPARED_STATUS
+
+
 def labels(given: dict[str, str], path: str) -> list[FieldError]:
     """Return the errors of labels: keys must be qualified names, values must be label values."""
     return list(objectmeta.label_errors(given, path))

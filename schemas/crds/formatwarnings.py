@@ -12,16 +12,22 @@ FORMATS_WARN = 36
 """The first minor that warns about unknown formats."""
 
 
-def warnings(crd: Object) -> list[str]:
-    """Texts for Warning headers, sorted, without duplicates."""
+def warnings(crd: Object, old: Object | None = None) -> list[str]:
+    """Texts for Warning headers about the formats that the old definition does not have, sorted."""
+    new = _formats(crd) - (_formats(old) if old is not None else set())
+    return [f"unrecognized format {gotext.quote(name)}" for name in sorted(new)]
+
+
+def _formats(crd: Object) -> set[str]:
+    """Return the unknown formats of a definition."""
     formats: set[str] = set()
     if not may_mention(crd["spec"], "format"):
-        return []
+        return formats
     for version in crd["spec"].get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
             _gather(schema, formats)
-    return [f"unrecognized format {gotext.quote(name)}" for name in sorted(formats)]
+    return formats
 
 
 def _gather(node: Object, formats: set[str]) -> None:

@@ -167,8 +167,8 @@ def _depth(value: Any) -> int:
 
 
 class _SyntaxError(Exception):
-    """A syntax error at the offset `at`. `context` is Go's phrase, unused at the end of the
-    input."""
+    """A syntax error at the offset `at`. `context` is Go's phrase, or "" at the end of the input if
+    a space can be there."""
 
     def __init__(self, at: int, context: str) -> None:
         super().__init__(context)
@@ -182,8 +182,8 @@ def syntax_error(body: bytes, *, depth: int = _GO_DEPTH) -> str:
     try:
         end = _Scanner(body, depth).scan()
     except _SyntaxError as error:
-        if error.at >= len(body):
-            return _END
+        if error.at >= len(body):  # scanner.eof reads a space, which some places do not accept
+            return f"invalid character ' ' {error.context}" if error.context else _END
         return f"invalid character {_quoted(body[error.at])} {error.context}"
     return f"invalid character {_quoted(body[end])} after top-level value" if end >= 0 else ""
 
@@ -308,7 +308,7 @@ class _Scanner:
 
     def _literal(self, word: bytes) -> None:
         for expected in word:
-            if self._peek() != expected:
+            if self._body[self._at : self._at + 1] != bytes((expected,)):
                 context = f"in literal {word.decode()} (expecting {_quoted(expected)})"
                 raise _SyntaxError(self._at, context)
             self._at += 1

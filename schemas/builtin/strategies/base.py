@@ -105,6 +105,8 @@ class BuiltinStrategy(Strategy):
         compares, checks = metadata.again(*self._place)
         if subresource:
             compares, checks = 1, 0
+        if subresource == "status" and not metadata.compares_on_status(*self._place):
+            compares = 0
         own = [*changes, *metadata.unqualified(*self._place, meta)]
         errors = [*common, *changes, *own * compares]
         if checks:

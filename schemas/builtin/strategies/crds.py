@@ -45,7 +45,9 @@ class Definitions(BuiltinStrategy):
         return crds.warnings(obj) if self._warns else []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        return crds.warnings(obj) if self._warns and context.subresource != "status" else []
+        if not self._warns or context.subresource == "status":
+            return []
+        return crds.warnings(obj, old)
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
         return crds.prepare_delete(obj, now)

@@ -253,3 +253,15 @@ def test_a_default_must_be_valid(field, causes):
         assert message.startswith('Invalid value: {"a":"b c"}: must result in valid metadata: ')
     else:
         assert found == [(f"{at}.default{where}", message) for where, message in causes]
+
+
+@pytest.mark.parametrize("old", [[], ["one"], ["one", "two"]])
+@pytest.mark.parametrize("new", [[], ["one"], ["two"], ["one", "two", "three"]])
+def test_an_update_warns_of_new_formats_only(old, new):
+    def definition(formats):
+        members = {name: {"type": "string", "format": name} for name in formats}
+        schema = {"type": "object", "properties": members}
+        return {"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}}
+
+    told = [f'unrecognized format "{name}"' for name in sorted(set(new) - set(old))]
+    assert crds.warnings(definition(new), definition(old)) == told

@@ -50,7 +50,7 @@ def test_a_value_is_read_as_go_reads_it(body: bytes, value: Any) -> None:
         (b"", "unexpected end of JSON input"),
         (b'{"a":', "unexpected end of JSON input"),
         (b'["a', "unexpected end of JSON input"),
-        (b"-", "unexpected end of JSON input"),
+        (b"-", "invalid character ' ' in numeric literal"),
         (b"{a: 1}", "invalid character 'a' looking for beginning of object key string"),
         (b'{"a":1,}', "invalid character '}' looking for beginning of object key string"),
         (b'{"a" 1}', "invalid character '1' after object key"),
@@ -224,3 +224,20 @@ def test_what_is_not_walked_has_nothing_to_settle(value: Any) -> None:
     data = orjson.dumps([value])
     if not gojson.may_hold_floats(data):
         assert orjson.dumps(gojson.settle_numbers([value])) == data
+
+
+TEXT = b'[null, true, false, -1.5e+7, "a\\n\\u00e9", {"k": 0}]'
+
+
+@pytest.mark.parametrize("length", range(1, len(TEXT)))
+def test_a_text_that_breaks_off_is_read_as_if_a_space_followed(length: int):
+    """scanner.eof of encoding/json: what refuses the space tells so, else the end is unexpected."""
+    text = TEXT[:length]
+    spaced = gojson.syntax_error(text + b" ")
+    expected = spaced if "' '" in spaced else "unexpected end of JSON input"
+    assert gojson.syntax_error(text) == expected
+
+
+def test_a_literal_that_breaks_off_names_the_next_letter():
+    told = "invalid character ' ' in literal null (expecting 'u')"
+    assert gojson.syntax_error(b'{"a": n') == told

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inkube.schemas import fielderrors
 from inkube.schemas.golang import gofloats, gotime, gourl, netip, regexp, rfc3339, semver, strconv
 
 
@@ -244,3 +245,11 @@ def test_normalised_versions_may_be_short(text: str):
 def test_a_refusal_names_what_go_names(text: str, why: str):
     with pytest.raises(ValueError, match=f"^time: {re.escape(why)}$"):
         gotime.parse_duration(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1e20, "1e+20"), (1e6, "1e+06"), (3.0, "3"), (0.5, "0.5"), (10**6, "1000000"), (True, "true")],
+)
+def test_a_wrong_number_is_shown_as_go_prints_it(value: float, text: str):
+    assert fielderrors.show(value) == text
