@@ -44,12 +44,23 @@ def _literals(root: Node) -> Iterator[Issue]:
         if not isinstance(node, Call) or node.function not in _READERS or not node.args:
             continue
         argument = node.args[0]
-        if not isinstance(argument, Const) or not isinstance(argument.value, str):
+        if not isinstance(argument, Const):
+            continue
+        reader = _reader(node.function, argument.value)
+        if reader is None:
             continue
         try:
-            _READERS[node.function](argument.value)
+            reader(argument.value)
         except EvalError:
             yield Issue(argument.pos, f"invalid {node.function} argument")
+
+
+def _reader(function: str, literal: Any) -> Callable[[Any], Any] | None:
+    """Return the function that reads a literal, or None for literals that are not checked."""
+    if isinstance(literal, str):
+        return _READERS[function]
+    is_seconds = function == "timestamp" and isinstance(literal, int)
+    return conversions.int_to_timestamp if is_seconds else None
 
 
 def _mixtures(root: Node) -> Iterator[Issue]:

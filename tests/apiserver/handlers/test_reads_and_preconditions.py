@@ -138,16 +138,15 @@ async def test_an_apply_of_a_status_creates_only_what_a_put_creates(web):
 
 @pytest.mark.parametrize(("kind_name", "code"), [("CronJob", 200), ("Job", 422)])
 async def test_a_status_without_a_check_of_metadata_takes_any_finalizer(web, kind_name, code):
-    container = {"name": "c", "image": "i"}
-    template = {"template": {"spec": {"containers": [container], "restartPolicy": "Never"}}}
-    spec = template if kind_name == "Job" else {"schedule": "* * * * *"}
-    if kind_name == "CronJob":
-        spec["jobTemplate"] = {"spec": template}
+    pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
+    job = {"template": {"spec": pod}}
+    scheduled = {"schedule": "* * * * *", "jobTemplate": {"spec": job}}
+    spec = job if kind_name == "Job" else scheduled
     path = f"/apis/batch/v1/namespaces/default/{kind_name.lower()}s"
-    body = {"apiVersion": "batch/v1", "kind": kind_name, "metadata": {"name": "f"}, "spec": spec}
-    assert (await web.ask("POST", path, body)).code == 201
-    body["metadata"]["finalizers"] = ["bad"]
-    assert (await web.ask("PUT", f"{path}/f/status", body)).code == code
+    body = {"apiVersion": "batch/v1", "kind": kind_name, "spec": spec}
+    assert (await web.ask("POST", path, {**body, "metadata": {"name": "f"}})).code == 201
+    changed = {**body, "metadata": {"name": "f", "finalizers": ["bad"]}}
+    assert (await web.ask("PUT", f"{path}/f/status", changed)).code == code
 
 
 async def test_unknown_fields_of_a_patched_scale_are_told_in_their_order(web, boat):

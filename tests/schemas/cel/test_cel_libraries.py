@@ -161,7 +161,7 @@ def test_what_fails_says_why(text: str, why: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["int('x')", "timestamp(-62135596801)", "duration('1h') > duration(string('x'))"],
+    ["int('x')", "duration('1h') > duration(string('x'))"],
 )
 def test_a_constant_that_cannot_be_converted_refuses_the_program(text: str):
     with pytest.raises(cel.ProgramError):
@@ -175,6 +175,8 @@ def test_a_constant_that_cannot_be_converted_refuses_the_program(text: str):
         ("{'a': 1, 'b': 'c'}.size() == 2", "expected type 'int' but found 'string'"),
         ("duration('1x') > duration('1s')", "invalid duration argument"),
         ("timestamp('yesterday') == timestamp(1)", "invalid timestamp argument"),
+        ("timestamp(253402300800) == timestamp(1)", "invalid timestamp argument"),
+        ("timestamp(1) == timestamp(-62135596801)", "invalid timestamp argument"),
         ("'a'.matches('[a-')", "invalid matches argument"),
         ("'%d'.format(['a']) == ''",
          "error during formatting: decimal clause can only be used on integers, was given string"),
