@@ -198,7 +198,7 @@ def _unconditional(request: Request) -> bool:
 def wrong_uid(request: Request, uid: str, current: str) -> status.StatusError:
     """Return the error for an object whose uid differs from the stored uid. `current` is "" if no
     object is stored."""
-    resource, key = request.resource, request.key
-    if request.options.dry_run:  # checked before the prefix is added (DryRunnableStorage)
-        key = key.removeprefix("/registry")
-    return status.wrong_uid(resource.group, resource.plural, request.name, key, uid, current)
+    resource = request.resource
+    return status.wrong_uid(
+        resource.group, resource.plural, request.name, request.key, uid, current
+    )

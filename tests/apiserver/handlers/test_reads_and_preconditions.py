@@ -56,11 +56,10 @@ async def test_the_uid_is_checked_before_the_version(web, kind):
     await web.ask("POST", path, make("one"))
     body = make("one")
     body["metadata"] |= {"uid": UID, "resourceVersion": "99999999"}
-    for query, prefix in (("", "/registry/"), ("?dryRun=All", "/")):
+    for query in ("", "?dryRun=All"):
         refused = await web.ask("PUT", f"{path}/one{query}", body)
         assert refused.code == 409
         assert f"UID in precondition: {UID}" in refused.json["message"]
-        assert f"Key: {prefix}" in refused.json["message"]
 
 
 @pytest.mark.parametrize("stored", [True, False])
