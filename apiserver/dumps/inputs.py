@@ -106,14 +106,14 @@ def _of_folder(folder: Path, budget: Budget, findings: Findings) -> Iterator[Inp
     root = folder.resolve()
     for at, folders, names in os.walk(root, onerror=lambda error: _not_read(findings, error)):
         folders.sort()
-        for name in sorted(names):
+        for name in sorted([*names, *folders]):
             path = Path(at, name)
             relative = path.relative_to(root).as_posix()
-            if path.is_symlink():
+            if path.is_symlink():  # a target inside the folder is read under its own name
                 if not path.resolve().is_relative_to(root):
                     findings.add("a link that leads out of the folder", relative)
-                continue  # what it leads to is read under its own name
-            yield from _of_file(path, relative, budget, findings)
+            elif name in names:
+                yield from _of_file(path, relative, budget, findings)
 
 
 def _not_read(findings: Findings, error: OSError) -> None:

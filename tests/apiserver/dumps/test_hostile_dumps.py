@@ -55,10 +55,12 @@ async def test_links_that_lead_out_of_a_folder_are_not_read(tmp_path):
     folder.mkdir()
     (tmp_path / "secret.json").write_text(json.dumps({**GOOD, "metadata": {"name": "evil"}}))
     (folder / "link.json").symlink_to(tmp_path / "secret.json")
+    (tmp_path / "outside").mkdir()
+    (folder / "links").symlink_to(tmp_path / "outside")
     (folder / "good.json").write_text(json.dumps(GOOD))
     (folder / "same.json").symlink_to(folder / "good.json")
     found = await imported(folder, tmp_path / "a.db")
-    assert reasons(found) == {"a link that leads out of the folder": (1, "link.json")}
+    assert reasons(found) == {"a link that leads out of the folder": (2, "link.json")}
     assert found.counts.by_kind == {"ConfigMap": 1}
 
 
