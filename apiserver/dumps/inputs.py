@@ -106,13 +106,14 @@ def _of_folder(folder: Path, budget: Budget, findings: Findings) -> Iterator[Inp
     root = folder.resolve()
     for at, folders, names in os.walk(root, onerror=lambda error: _not_read(findings, error)):
         folders.sort()
+        files = set(names)
         for name in sorted([*names, *folders]):
             path = Path(at, name)
             relative = path.relative_to(root).as_posix()
             if path.is_symlink():  # a target inside the folder is read under its own name
                 if not path.resolve().is_relative_to(root):
                     findings.add("a link that leads out of the folder", relative)
-            elif name in names:
+            elif name in files:
                 yield from _of_file(path, relative, budget, findings)
 
 
