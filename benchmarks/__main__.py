@@ -33,6 +33,7 @@ MODULES = (
     "outages",
     "workloads",
     "packages",
+    "validating",
     "fixture",
     "plugin",
     "faults",

@@ -9,6 +9,9 @@ envtest)
   echo "KUBEBUILDER_ASSETS=$assets" >>"$GITHUB_ENV"
   echo "assets=$assets" >>"$GITHUB_OUTPUT"
   ;;
+validate)
+  "$inkube" validate --output github "${options[@]}"
+  ;;
 serve)
   kubeconfig="$RUNNER_TEMP/inkube/kubeconfig" log="$RUNNER_TEMP/inkube/serve.log"
   # the server outlives this step: the runner ends it with the job
@@ -26,7 +29,7 @@ serve)
   echo "inkube serves on $url"
   ;;
 *)
-  echo "::error::mode is serve or envtest, not $MODE"
+  echo "::error::mode is serve, envtest or validate, not $MODE"
   exit 2
   ;;
 esac

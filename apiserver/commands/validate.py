@@ -34,7 +34,8 @@ class _InputProblem(click.ClickException):
     "--definitions",
     multiple=True,
     metavar="PLACE",
-    help="Read definitions of kinds from this file or folder.",
+    help="Read definitions of kinds from here: CRDs in a file or folder, schemas of a catalogue, "
+    "an OpenAPI document, a snapshot or capture, a kubeconfig, or the address of a server.",
 )
 @click.option(
     "--old",
@@ -60,6 +61,11 @@ class _InputProblem(click.ClickException):
     help="Leave out objects whose kind is not known.",
 )
 @click.option("--warn-unknown", is_flag=True, help="Only warn about unknown and repeated fields.")
+@click.option(
+    "--only-objects",
+    is_flag=True,
+    help="Leave out named files without objects, as in folders. Hooks use this.",
+)
 @click.option("--strict", is_flag=True, hidden=True, help="The default.")
 @click.option(
     "--references",
@@ -219,7 +225,7 @@ def _removed_in(text: str) -> int:
 
 def _check_empty(result: Result, *, allowed: bool) -> None:
     """Raises InputError if nothing was checked."""
-    if allowed or result.objects or result.findings:
+    if allowed or result.findings or result.documents > len(result.skipped):
         return
     what = reports.counts(result)
     raise InputError(

@@ -55,8 +55,7 @@ class Checker:
         own = [document for file in found for document in _definitions_in(file)]
         by_minor = {}
         for minor, checks in self._checks.items():
-            for definition in sources.definitions:
-                checks.kinds.add(replace(definition, minor=minor))
+            checks.kinds.foreign.update({each.key: each for each in sources.foreign})
             remembered = checks.remember(_parts(old))
             defined = checks.define(_parts(sources.documents))
             by_minor[minor] = [*remembered, *defined]
@@ -97,7 +96,8 @@ class Checker:
         """Yield the parts to check. Notes the others in the report."""
         for document in content.documents:
             for part in offline.parts(document):
-                why = self._why_not(part, is_named=content.file.is_named)
+                is_named = content.file.is_named and not self._plan.only_objects
+                why = self._why_not(part, is_named=is_named)
                 if why is not None:
                     report.skipped.append(Skipped(content.file.name, why))
                     continue

@@ -30,6 +30,8 @@ class Plan:
     minors: tuple[int, ...] = (releases.NEWEST.minor,)
     removed_in: int = 0
     """Report versions that are removed up to this minor; 0: those of the minors only."""
+    only_objects: bool = False
+    """Whether named files can be something else than manifests, as files of folders can."""
     warn_unknown: bool = False
     ignore_missing: bool = False
     references: bool = False

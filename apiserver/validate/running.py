@@ -51,6 +51,7 @@ def _reports(plan: Plan, found: Sequence[File], checker: Checker) -> Iterator[Re
     if plan.jobs <= 1 or len(found) <= FEW:
         yield from map(checker.check, found)
         return
+    _Worker.checker = checker  # a forked process has it already
     with ProcessPoolExecutor(
         plan.jobs,
         mp_context=multiprocessing.get_context(_START),
@@ -64,16 +65,17 @@ def _reports(plan: Plan, found: Sequence[File], checker: Checker) -> Iterator[Re
 class _Worker:
     """The state of a process that checks files."""
 
-    checker: Checker
+    checker: Checker | None = None
 
     @classmethod
     def start(cls, plan: Plan, found: Sequence[File]) -> None:
-        """Read the definitions, once for each process."""
-        cls.checker = Checker(plan, found)
+        """Read the definitions, once for each process that has not inherited them."""
+        cls.checker = cls.checker or Checker(plan, found)
 
     @classmethod
     def check(cls, file: File) -> Report:
         """Check a file."""
+        assert cls.checker is not None, "the process was started"
         return cls.checker.check(file)
 
 

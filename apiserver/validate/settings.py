@@ -20,7 +20,14 @@ _PROJECT = "pyproject.toml"
 _LISTS = frozenset({"definitions", "old", "exclude", "skip", "kubernetes-version", "policies"})
 _PLACES = frozenset({"definitions", "old", "policies"})
 _FLAGS = frozenset(
-    {"warn-unknown", "ignore-missing-definitions", "references", "allow-empty", "admission"}
+    {
+        "warn-unknown",
+        "ignore-missing-definitions",
+        "references",
+        "only-objects",
+        "allow-empty",
+        "admission",
+    }
 )
 _TEXTS = frozenset({"modules", "operation", "output", "removed-in", "user"})
 _KEYS = _LISTS | _FLAGS | _TEXTS

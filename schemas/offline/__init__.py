@@ -5,6 +5,7 @@ this room, which does no I/O.
 
     findings     a finding: code, severity, place
     reading      documents to objects: Lists, ignore comments
+    foreign      schemas of catalogues and of OpenAPI documents
     kinds        the kinds that objects are checked against
     checks       one object against its kind: decoding, rules, warnings
     mistakes     every value of a wrong type, not only the first

@@ -4,6 +4,8 @@ from inkube.schemas.offline.findings import Finding as Finding
 from inkube.schemas.offline.findings import Severity as Severity
 from inkube.schemas.offline.findings import at as at
 from inkube.schemas.offline.findings import ignored as ignored
+from inkube.schemas.offline.foreign import ForeignKind as ForeignKind
+from inkube.schemas.offline.foreign import kinds_in as kinds_in
 from inkube.schemas.offline.kinds import CRD as CRD
 from inkube.schemas.offline.kinds import Declared as Declared
 from inkube.schemas.offline.kinds import Kinds as Kinds

@@ -6,9 +6,10 @@ from typing import Protocol
 
 from inkube.schemas import builtin, crds, releases
 from inkube.schemas.builtin import strategies
-from inkube.schemas.definitions import Definition, Version
+from inkube.schemas.definitions import Definition, Names, Version
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
+from inkube.schemas.offline.foreign import ForeignKind
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Strategy
 
@@ -63,6 +64,8 @@ class Kinds:
     declared_groups: frozenset[str] = frozenset()
     """Groups of kinds declared in Python; `declare` is called for the objects of these groups."""
     declare: Callable[[], Iterable[Declared]] = tuple
+    foreign: dict[tuple[str, str, str], ForeignKind] = field(default_factory=dict)
+    """Kinds of schemas in other notations, by group, version and the kind in lower case."""
     _declared: dict[GroupKind, Declared] = field(default_factory=dict)
     _checked: dict[GVK, Checked | None] = field(default_factory=dict)
 
@@ -103,6 +106,10 @@ class Kinds:
                 builtin.served.of,
                 lambda: strategies.of(found.group, found.names.plural, self.minor),
             )
+        schema = self.foreign.get((gvk.group, gvk.version, gvk.kind.lower()))
+        if schema is not None:
+            found = _definition(gvk, schema, self.minor)
+            return self._of(found, gvk, crds.CustomServed, crds.CustomStrategy)
         return None
 
     def _of(
@@ -125,3 +132,9 @@ class Kinds:
             for each in self.declare():
                 self._declared[each.definition.group, each.definition.names.kind] = each
         return self._declared.get(key)
+
+
+def _definition(gvk: GVK, found: ForeignKind, minor: int) -> Definition:
+    """The definition of a kind with a schema alone. Its scope is not known, so both are right."""
+    names = Names(plural=f"{gvk.kind.lower()}s", kind=gvk.kind)
+    return Definition(gvk.group, names, (Version(gvk.version, found.schema),), minor=minor)

@@ -111,7 +111,7 @@ def test_it_prepares_envtest(runner: Runner):
 @pytest.mark.parametrize(
     ("inputs", "text"),
     [
-        ({"mode": "observe"}, "::error::mode is serve or envtest, not observe"),
+        ({"mode": "observe"}, "::error::mode is serve, envtest or validate, not observe"),
         ({"arguments": "--definitions missing.yaml"}, "missing.yaml"),
     ],
 )

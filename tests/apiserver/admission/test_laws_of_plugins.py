@@ -151,7 +151,7 @@ async def test_a_disabled_plugin_and_no_other_is_missing_in_the_chain(server, na
     async with APIServer(
         disable_admission_plugins=[name], enable_admission_plugins=ENABLED, modules="none"
     ) as other:
-        assert {each.name for each in other.parts.core.registry.chain._plugins} == every - {name}
+        assert {each.name for each in other.parts.core.registry.chain.plugins} == every - {name}
 
 
 async def test_a_write_that_a_later_plugin_refuses_leaves_nothing_of_earlier_ones(server):

@@ -115,6 +115,13 @@ def test_files_of_other_programs_are_named(run, text, why):
     assert done.err.endswith(f"skipped: 1 {why}\n")
 
 
+def test_a_hook_names_files_of_all_kinds(run):
+    files = {"a.yaml": "a: 1\n", "b.yaml": MAP % "b"}
+    assert run("a.yaml", "b.yaml", files=files).code == 1
+    assert run("a.yaml", "b.yaml", "--only-objects").code == 0
+    assert run("a.yaml", "--only-objects", "--allow-empty").code == 0
+
+
 def test_what_looks_like_an_object_has_to_be_one(run):
     done = run("-oshort", files={"a.yaml": "kind: Pod\n", "b.yaml": "apiVersion: v1\na: [\n"})
     assert done.places == ["a.yaml:1:1 not-an-object", "b.yaml:2:1 syntax"]
