@@ -51,6 +51,7 @@ class _Commands(click.Group):
         "plan": "plan_command",
         "repair": "repair_command",
         "snapshot": "snapshot_command",
+        "test": "policy_test_command",
         "upgrade": "upgrade_command",
         "validate": "validate_command",
         "world": "world_command",

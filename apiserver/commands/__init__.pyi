@@ -21,6 +21,7 @@ from inkube.apiserver.commands.importdump import import_dump_command as import_d
 from inkube.apiserver.commands.importing import import_command as import_command
 from inkube.apiserver.commands.moments import Moment as Moment
 from inkube.apiserver.commands.plan import plan_command as plan_command
+from inkube.apiserver.commands.policytest import policy_test_command as policy_test_command
 from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command

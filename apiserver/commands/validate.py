@@ -1,17 +1,19 @@
 """`inkube validate`: the command line of the room `validate`."""
 
+import asyncio
 import os
 import sys
 import traceback
 from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from inkube.apiserver import validate
 from inkube.apiserver.commands import terminal
+from inkube.apiserver.manifests import EditedFiles
 from inkube.apiserver.validate import InputError, Plan, Result, reports
 from inkube.schemas import releases
 
@@ -125,6 +127,9 @@ class _InputProblem(click.ClickException):
     "--allow-empty", is_flag=True, help="Accept input without any object; it is an error otherwise."
 )
 @click.option(
+    "--watch", is_flag=True, help="Check again after each change, until you interrupt it."
+)
+@click.option(
     "-j",
     "--jobs",
     type=click.IntRange(0),
@@ -158,8 +163,24 @@ def validate_command(files: tuple[str, ...], **values: Any) -> None:
         click.echo("inkube validate has a defect: please report it with the lines above", err=True)
         sys.exit(INTERNAL)
     _show(result, values)
+    if values["watch"]:
+        _watch(plan, values)
     if result.errors:
         sys.exit(FINDINGS)
+
+
+def _watch(plan: Plan, values: dict[str, Any]) -> NoReturn:
+    """Check again after each change, until the user interrupts."""
+    edited = EditedFiles(lambda: validate.watched(plan))
+    while True:
+        try:
+            asyncio.run(edited.wait_for_change())
+            click.echo()
+            _show(validate.run(plan), values)
+        except InputError as error:  # the next change can repair it
+            click.echo(f"Error: {error}", err=True)
+        except KeyboardInterrupt:
+            sys.exit(0)
 
 
 def _with_settings(files: tuple[str, ...], values: dict[str, Any]) -> dict[str, Any]:
@@ -225,7 +246,7 @@ def _removed_in(text: str) -> int:
 
 def _check_empty(result: Result, *, allowed: bool) -> None:
     """Raises InputError if nothing was checked."""
-    if allowed or result.findings or result.documents > len(result.skipped):
+    if allowed or not result.is_empty:
         return
     what = reports.counts(result)
     raise InputError(

@@ -74,6 +74,10 @@ class BoundPolicies:
                 if matched_version(binding["spec"].get("matchResources"), target) is not None:
                     yield policy, binding, version
 
+    def compiled(self) -> list[CompiledPolicy]:
+        """The policies that were evaluated by now."""
+        return [policy for _, policy in self._compiled.values()]
+
     def _bound(self) -> Iterator[tuple[CompiledPolicy, list[Object]]]:
         bindings: dict[str, list[Object]] = {}
         for entry in self._store.list(self.bindings):

@@ -139,7 +139,7 @@ class Chain:
     """Runs the plugins, in the order in which they were declared."""
 
     def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
-        self._plugins = tuple(plugins)
+        self.plugins = tuple(plugins)
         self._changes = _Count()
         """Counts the changes of `Plugin.is_idle`."""
         for plugin in plugins:
@@ -214,7 +214,7 @@ class Chain:
         )
 
     def _plugins_for(self, resource: Resource) -> Iterator[Plugin]:
-        for plugin in self._plugins:
+        for plugin in self.plugins:
             found = plugin.of(resource) if isinstance(plugin, LatePlugin) else plugin
             if found is not None:
                 yield found

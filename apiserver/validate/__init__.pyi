@@ -1,3 +1,4 @@
+from inkube.apiserver.validate import policytests as policytests
 from inkube.apiserver.validate import reports as reports
 from inkube.apiserver.validate import settings as settings
 from inkube.apiserver.validate.plan import InputError as InputError
@@ -6,3 +7,4 @@ from inkube.apiserver.validate.plan import Result as Result
 from inkube.apiserver.validate.plan import Skipped as Skipped
 from inkube.apiserver.validate.running import Progress as Progress
 from inkube.apiserver.validate.running import run as run
+from inkube.apiserver.validate.running import watched as watched

@@ -29,11 +29,12 @@ def findings(plan: Plan, found: Iterable[File], known: Iterable[Finding]) -> lis
     """The findings of admission about the objects of files. Objects with errors are left out.
     Raises InputError."""
     wrong = {(each.file, each.document) for each in known if each.is_error}
-    reads = [read for file in found for read in _read(file)]
+    folders = recognised.Folders()
+    reads = [read for file in found for read in _read(file, folders)]
     sound = [read for read in reads if (read.document.file, read.document.number) not in wrong]
-    more = [read for file in files.find(plan.policies) for read in _read(file)]
+    more = [read for file in files.find(plan.policies) for read in _read(file, folders)]
     more += [read for each in definitions.read(plan.definitions).documents for read in _of(each)]
-    old = [read for file in files.find(plan.old) for read in _read(file)]
+    old = [read for file in files.find(plan.old) for read in _read(file, folders)]
     return asyncio.run(_judged(plan, sound, more, old))
 
 
@@ -114,9 +115,9 @@ def _is_known(text: str) -> bool:
     return not ("PodSecurity" in text or "Validation failed for" in text)
 
 
-def _read(file: File) -> Iterator[Read]:
+def _read(file: File, folders: recognised.Folders) -> Iterator[Read]:
     body = files.read(file)
-    if not recognised.file_kind(file.path, body):
+    if not folders.file_kind(file.path, body):
         for document in documents.split(file.name, body):
             yield from _of(document)
 

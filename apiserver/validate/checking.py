@@ -47,12 +47,13 @@ class Checker:
         """Read the definitions and the old objects. `found` are all files of the run. Raises
         InputError."""
         self._plan = plan
+        self._folders = recognised.Folders()
         self._checks = {minor: self._of_minor(minor) for minor in plan.minors}
         self.findings: list[Finding] = []
         """The findings about the definitions and the old objects."""
         sources = definitions.read(plan.definitions)
-        old = [document for file in files.find(plan.old) for document in _documents(file)]
-        own = [document for file in found for document in _definitions_in(file)]
+        old = [each for file in files.find(plan.old) for each in self._content(file).documents]
+        own = [document for file in found for document in self._definitions_in(file)]
         by_minor = {}
         for minor, checks in self._checks.items():
             checks.kinds.foreign.update({each.key: each for each in sources.foreign})
@@ -77,7 +78,7 @@ class Checker:
 
     def check(self, file: File) -> Report:
         """Check the documents of a file. Raises InputError."""
-        content = _content(file)
+        content = self._content(file)
         report = Report(file.name)
         if content.kind:
             report.skipped.append(Skipped(file.name, content.kind))
@@ -88,9 +89,21 @@ class Checker:
             for minor, checks in self._checks.items():
                 by_minor[minor] += checks.check(part)
         report.findings = merged(by_minor)
-        if recognised.completes(file.path):
+        if self._folders.completes(file.path):
             report.findings = [each for each in report.findings if not _is_completed(each)]
         return report
+
+    def _content(self, file: File) -> Content:
+        body = files.read(file)
+        kind = self._folders.file_kind(file.path, body)
+        return Content(file, [] if kind else documents.split(file.name, body), kind)
+
+    def _definitions_in(self, file: File) -> list[Document]:
+        """The documents of a file that can be CRDs."""
+        body = files.read(file)
+        if _DEFINES not in body or self._folders.file_kind(file.path, body):
+            return []
+        return [each for each in documents.split(file.name, body) if _DEFINES in each.body]
 
     def _wanted(self, content: Content, report: Report) -> Iterator[Part]:
         """Yield the parts to check. Notes the others in the report."""
@@ -99,7 +112,7 @@ class Checker:
                 is_named = content.file.is_named and not self._plan.only_objects
                 why = self._why_not(part, is_named=is_named)
                 if why is not None:
-                    report.skipped.append(Skipped(content.file.name, why))
+                    report.skipped.append(Skipped(content.file.name, why, is_part=True))
                     continue
                 if isinstance(part, Read):
                     report.objects[part.value["kind"]] += 1
@@ -144,24 +157,6 @@ def merged(by_minor: dict[int, list[Finding]]) -> list[Finding]:
         else replace(finding, minors=tuple(minors_of[key]))
         for key, finding in first.items()
     ]
-
-
-def _content(file: File) -> Content:
-    body = files.read(file)
-    kind = recognised.file_kind(file.path, body)
-    return Content(file, [] if kind else documents.split(file.name, body), kind)
-
-
-def _documents(file: File) -> list[Document]:
-    return _content(file).documents
-
-
-def _definitions_in(file: File) -> list[Document]:
-    """The documents of a file that can be CRDs."""
-    body = files.read(file)
-    if _DEFINES not in body or recognised.file_kind(file.path, body):
-        return []
-    return [each for each in documents.split(file.name, body) if _DEFINES in each.body]
 
 
 def _parts(found: Iterable[Document]) -> list[Part]:

@@ -61,6 +61,8 @@ class Skipped:
     file: str
     why: str
     """A noun in the singular: `kustomization`."""
+    is_part: bool = False
+    """Whether only a part of the file is left out: a document, or an item of a List."""
 
 
 @dataclass(slots=True)
@@ -74,6 +76,12 @@ class Result:
     files: list[str] = field(default_factory=list)
     """The files with documents, in the order in which they were read."""
     skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was checked."""
+        left_out = sum(each.is_part for each in self.skipped)
+        return not self.findings and not self.objects and self.documents <= left_out
 
     @property
     def errors(self) -> Sequence[Finding]:

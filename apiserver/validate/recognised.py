@@ -6,7 +6,6 @@ are named in the summary, and not checked as objects.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -24,13 +23,6 @@ TEMPLATE = "template"
 _PLACEHOLDERS = ("{{", "${")
 _PATCHES = frozenset({"patch", "patches"})
 """Names of folders with patches."""
-_COMPLETING = frozenset(
-    {
-        "commonLabels", "components", "labels", "patches", "patchesJson6902",
-        "patchesStrategicMerge", "replacements", "transformers",
-    }
-)  # fmt: skip
-"""Members of a kustomization that can add what an object lacks."""
 _LOCAL = "config.kubernetes.io/local-config"
 _TOOLS = {
     "apiserver.config.k8s.io": "configuration of kube-apiserver",
@@ -55,6 +47,7 @@ _TOOLS = {
     "kustomize.config.k8s.io": "kustomization",
     "kuttl.dev": "test of kuttl",
     "skaffold": "configuration of Skaffold",
+    "test.inkube.dev": "test of inkube",
 }
 """API groups that no server has, and what their files are."""
 _CONFIGURATIONS = {
@@ -64,21 +57,61 @@ _CONFIGURATIONS = {
 """Files of tools with the version of Kubernetes' core group."""
 
 
-def file_kind(path: str, body: bytes) -> str:
-    """What a file is if it is no manifest, from its place and its content; "" for a manifest."""
-    if path == STDIN:
-        return ""
-    file = PurePath(path)
-    if file.name in _KUSTOMIZATIONS:
-        return "kustomization"
-    chart = _chart_of(file)
-    if chart is not None:
-        within = file.relative_to(chart).as_posix()
-        if _OF_CHARTS.fullmatch(within):
-            return "file of a Helm chart"
-        if within.startswith("templates/") and _TEMPLATE.search(body):
-            return "Helm template"
-    return "patch" if _is_patch(file) else ""
+class Folders:
+    """What the folders of one run contain: charts and kustomizations, each read once."""
+
+    def __init__(self) -> None:
+        self._charts: dict[PurePath, bool] = {}
+        self._kustomizations: dict[Path, Mapping[str, Any]] = {}
+        self._inputs: dict[Path, frozenset[Path]] = {}
+
+    def file_kind(self, path: str, body: bytes) -> str:
+        """What a file is if it is no manifest, from its place and content; "" for a manifest."""
+        if path == STDIN:
+            return ""
+        file = PurePath(path)
+        if file.name in _KUSTOMIZATIONS:
+            return "kustomization"
+        chart = next((parent for parent in file.parents if self._has_chart(parent)), None)
+        if chart is not None:
+            within = file.relative_to(chart).as_posix()
+            if _OF_CHARTS.fullmatch(within):
+                return "file of a Helm chart"
+            if within.startswith("templates/") and _TEMPLATE.search(body):
+                return "Helm template"
+        return "patch" if self._is_patch(file) else ""
+
+    def completes(self, path: str) -> bool:
+        """Whether a kustomization next to the file, or one that uses it, can add what its objects
+        lack."""
+        return path != STDIN and bool(self._kustomization(Path(path).resolve().parent))
+
+    def _has_chart(self, folder: PurePath) -> bool:
+        if folder not in self._charts:
+            self._charts[folder] = (Path(folder) / _CHART).is_file()
+        return self._charts[folder]
+
+    def _is_patch(self, file: PurePath) -> bool:
+        """Whether a kustomization in this folder or above uses the file for something else than an
+        object."""
+        whole = Path(file).resolve()
+        named = any(whole in self._inputs_of(parent) for parent in whole.parents)
+        return named or file.parent.name in _PATCHES
+
+    def _inputs_of(self, folder: Path) -> frozenset[Path]:
+        """The files that the kustomization of a folder uses for something else than objects."""
+        if folder not in self._inputs:
+            named = _named(self._kustomization(folder))
+            self._inputs[folder] = frozenset((folder / each).resolve() for each in named)
+        return self._inputs[folder]
+
+    def _kustomization(self, folder: Path) -> Mapping[str, Any]:
+        """The kustomization of a folder, {} without one that can be read."""
+        if folder not in self._kustomizations:
+            files = (folder / name for name in _KUSTOMIZATIONS)
+            found = next((file for file in files if file.is_file()), None)
+            self._kustomizations[folder] = {} if found is None else _mapping(found)
+        return self._kustomizations[folder]
 
 
 def document_kind(read: Read) -> str:
@@ -101,56 +134,12 @@ def text_kind(part: Unreadable) -> str:
     return "file without objects" if part.is_other else ""
 
 
-def completes(path: str) -> bool:
-    """Whether a kustomization next to the file adds labels or fields to its objects."""
-    return path != STDIN and _completes(Path(path).resolve().parent)
-
-
-@cache
-def _completes(folder: Path) -> bool:
-    return not _COMPLETING.isdisjoint(_kustomization(folder))
-
-
-def _chart_of(file: PurePath) -> PurePath | None:
-    """The folder of the chart of a file, None outside of charts."""
-    for parent in file.parents:
-        if _has_chart(parent):
-            return parent
-    return None
-
-
-@cache
-def _has_chart(folder: PurePath) -> bool:
-    return (Path(folder) / _CHART).is_file()
-
-
-def _is_patch(file: PurePath) -> bool:
-    """Whether a kustomization in this folder or above uses the file for something else than an
-    object."""
-    whole = Path(file).resolve()
-    return file.parent.name in _PATCHES or any(
-        whole in _inputs_of(parent) for parent in whole.parents
-    )
-
-
-@cache
-def _inputs_of(folder: Path) -> frozenset[Path]:
-    """The files that the kustomization of a folder uses for something else than objects."""
-    return frozenset((folder / each).resolve() for each in _named(_kustomization(folder)))
-
-
-@cache
-def _kustomization(folder: Path) -> Mapping[str, Any]:
-    """The kustomization of a folder, {} without one that can be read."""
-    for name in _KUSTOMIZATIONS:
-        file = folder / name
-        if file.is_file():
-            try:
-                value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
-            except (yaml.YAMLError, OSError, ValueError):
-                return {}
-            return value if isinstance(value, Mapping) else {}
-    return {}
+def _mapping(file: Path) -> Mapping[str, Any]:
+    try:
+        value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, OSError, ValueError):
+        return {}
+    return value if isinstance(value, Mapping) else {}
 
 
 _PATHS = {

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
+from pathlib import Path
 
 from inkube.apiserver.validate import admission, files
 from inkube.apiserver.validate.checking import Checker, Report
@@ -44,6 +45,13 @@ def run(plan: Plan, progress: Progress = lambda done, total: None) -> Result:
         result.findings += admission.findings(plan, found, result.findings)
     result.findings = _ordered(result.findings)
     return result
+
+
+def watched(plan: Plan) -> list[Path]:
+    """The files that a plan reads. Those that are missing now are left out."""
+    places = (*plan.paths, *plan.definitions, *plan.old, *plan.policies)
+    present = [place for place in places if Path(place).exists()]
+    return [Path(file.path) for file in files.find(present, plan.exclude)]
 
 
 def _reports(plan: Plan, found: Sequence[File], checker: Checker) -> Iterator[Report]:

@@ -1,7 +1,7 @@
 """Single expressions of policies, compiled and checked for their required type."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from inkube.schemas.cel import (
@@ -67,6 +67,8 @@ class Expression:
 
     text: str
     program: Program
+    results: set[object] = field(default_factory=set, compare=False)
+    """The results so far, for the coverage of tests: True, False, and "a value" for others."""
 
     @property
     def type(self) -> Type:
@@ -89,6 +91,7 @@ class Expression:
                 budget.spend(error.cost)
             raise
         budget.spend(cost)
+        self.results.add(result if result.__class__ is bool else "a value")
         return result
 
 

@@ -46,6 +46,12 @@ class MutatingPolicy(CompiledPolicy):
             mutations.append((kind, compiled(text, environment, result_types)))
         return mutations
 
+    def expressions(self) -> Iterator[tuple[str, Expression]]:
+        """The expressions that decide about requests, with their paths."""
+        yield from super().expressions()
+        for at, (kind, expression) in enumerate(self._mutations):
+            yield f"spec.mutations[{at}].{KINDS[kind]}.expression", expression
+
     def change(
         self, values: Mapping[str, Any], typed: TypedSchema, decode: Callable[[Object], Object]
     ) -> Object:

@@ -145,6 +145,13 @@ class CompiledPolicy:
             for annotation in self.spec.get("auditAnnotations") or []
         ]
 
+    def expressions(self) -> Iterator[tuple[str, Expression]]:
+        """The expressions that decide about requests, with their paths."""
+        for at, condition in enumerate(self._conditions):
+            yield f"spec.matchConditions[{at}].expression", condition
+        for at, validation in enumerate(self._validations):
+            yield f"spec.validations[{at}].expression", validation.condition
+
     def judge(self, values: Values, annotate: Annotate | None = None) -> list[Denial]:
         """The denials of a request; `values` has the values of all variables except `variables`."""
         try:
