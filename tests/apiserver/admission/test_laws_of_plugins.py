@@ -119,7 +119,7 @@ async def test_every_mutation_precedes_every_validation_in_the_order_of_the_plug
     server, monkeypatch
 ):
     chain = server.parts.core.registry.chain
-    plugins = [each.plugin() if isinstance(each, LatePlugin) else each for each in chain._plugins]
+    plugins = [each.plugin() if isinstance(each, LatePlugin) else each for each in chain.plugins]
     called: list[tuple[str, Plugin]] = []
 
     def note(step: str, plugin: Plugin) -> None:
@@ -147,7 +147,7 @@ async def test_every_mutation_precedes_every_validation_in_the_order_of_the_plug
 
 @pytest.mark.parametrize("name", sorted(names.KNOWN))
 async def test_a_disabled_plugin_and_no_other_is_missing_in_the_chain(server, name):
-    every = {each.name for each in server.parts.core.registry.chain._plugins}
+    every = {each.name for each in server.parts.core.registry.chain.plugins}
     async with APIServer(
         disable_admission_plugins=[name], enable_admission_plugins=ENABLED, modules="none"
     ) as other:

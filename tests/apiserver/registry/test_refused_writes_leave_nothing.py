@@ -94,7 +94,7 @@ class Lockers:
         await self.server.client.create(QUOTA)
         await self.server.client.create(locker("first"))
         chain = self.server.registry.chain
-        chain.plugins = (*chain._plugins, Refuser(self._step))
+        chain.plugins = (*chain.plugins, Refuser(self._step))
         for resource in self.server.resources:
             resource._made.clear()  # cached handlers must include this plugin
         return self
