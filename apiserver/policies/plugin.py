@@ -17,8 +17,8 @@ from inkube.apiserver.registry import (
     Write,
     keys,
 )
+from inkube.schemas import policies as expressions
 from inkube.schemas.lazy import Lazy
-from inkube.schemas.policies import CompiledPolicy
 from inkube.storage import Store
 
 GROUP = "admissionregistration.k8s.io"
@@ -44,7 +44,7 @@ class Policies(OnDemand):
         prefix = keys.prefix(self.bindings)
         super().__init__(StoreCache(store, (prefix,), lambda: store.count(prefix) > 0))
 
-    def compiled(self) -> list[CompiledPolicy]:
+    def compiled(self) -> "list[expressions.CompiledPolicy]":
         """The policies that were evaluated by now."""
         raise NotImplementedError
 
@@ -61,7 +61,7 @@ class MutatingPolicies(Policies):
         super().__init__(store)
         self._mutator = Lazy(lambda: policies.Mutator(store, resources, authorizer))
 
-    def compiled(self) -> list[CompiledPolicy]:
+    def compiled(self) -> "list[expressions.CompiledPolicy]":
         return self._mutator().compiled() if not self.is_idle else []
 
     async def mutate(self, write: Write) -> None:
@@ -78,14 +78,14 @@ class ValidatingPolicies(Policies):
         super().__init__(store)
         self._evaluator = Lazy(lambda: policies.PolicyEvaluator(store, resources, authorizer))
 
-    def compiled(self) -> list[CompiledPolicy]:
+    def compiled(self) -> "list[expressions.CompiledPolicy]":
         return self._evaluator().compiled() if not self.is_idle else []
 
     async def validate(self, write: Write) -> None:
         await self._evaluator().evaluate(write)
 
 
-def compiled(plugins: Iterable[object]) -> list[CompiledPolicy]:
+def compiled(plugins: Iterable[object]) -> "list[expressions.CompiledPolicy]":
     """The policies that plugins evaluated by now, for the coverage of tests."""
     return [
         policy for plugin in plugins if isinstance(plugin, Policies) for policy in plugin.compiled()
