@@ -11,7 +11,7 @@ import pytest
 
 from inkube.apiserver.explore import Limits, explore
 
-PLANS = None if os.environ.get("INKUBE_EXAMS") == "long" else 10
+PLANS = None if os.environ.get("INKUBE_EXAMS") == "long" else 6
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def _no_unhandled_errors():
     """Faults let controllers log errors. An exploration reports all others (`raised`)."""
 
 
-@pytest.mark.timeout(7200 if PLANS is None else 300)
+@pytest.mark.timeout(7200 if PLANS is None else 900)
 @pytest.mark.parametrize("name", ownscenarios.SCENARIOS)
 def test_own_controllers_end_the_same_after_each_disturbance(name):
     own = ownscenarios.SCENARIOS[name]
@@ -28,7 +28,8 @@ def test_own_controllers_end_the_same_after_each_disturbance(name):
     told = [
         (finding.plan.name, finding.text)
         for finding in found.findings
-        if not any(fnmatch.fnmatch(finding.plan.name, each) for each in own.different_by_design)
+        if finding.is_certain
+        and not any(fnmatch.fnmatch(finding.plan.name, each) for each in own.different_by_design)
     ]
     assert told == []
     assert found.failed == []
