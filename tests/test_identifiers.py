@@ -19,6 +19,7 @@ _KEPT = {
     "apiserver/explore/exploring.py: _found",
     "apiserver/http/audit.py: asked",
     "apiserver/modules/selection.py: _given",
+    "apiserver/plans/planning.py: ask",
     "apiserver/registry/resource.py: _made",
     "apiserver/registry/selections.py: _asked",
     "apiserver/registry/serviceaddresses.py: _given",
@@ -44,6 +45,7 @@ _KEPT = {
     "schemas/gotypes/decoding.py: what",
     "schemas/gotypes/internal.py: given",
     "storage/failures.py: _what",
+    "storage/files.py: found",
     "storage/freshness.py: _ask",
     "storage/sql/log.py: ask",
 }

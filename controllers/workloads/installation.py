@@ -1,6 +1,6 @@
 """Adds the controllers that a configuration names to the manager."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.configuration import Workloads
@@ -44,7 +44,14 @@ loaded with the controller, and its function that adds it to a `Cluster`. Loadin
 def add(manager: Manager, config: Workloads, server: ServerAccess) -> Cluster:
     """Add the controllers that `config` names to the manager, and return their shared cluster."""
     cluster = Cluster(manager, config, server)
-    for name, (module, function) in STARTS.items():
+    for name in STARTS:
         if config.runs(name):
-            lazy.named(f"{__package__}.{module}", function)(cluster)
+            start_of(name)(cluster)
     return cluster
+
+
+def start_of(name: str) -> Callable[[Cluster], None]:
+    """Load the module of a controller, and return the function that adds it."""
+    module, function = STARTS[name]
+    start: Callable[[Cluster], None] = lazy.named(f"{__package__}.{module}", function)
+    return start

@@ -12,11 +12,15 @@ def test_every_name_starts_a_controller_in_the_order_of_names() -> None:
     assert tuple(installation.STARTS) == CONTROLLERS
 
 
+def test_every_name_leads_to_a_function() -> None:
+    assert all(callable(installation.start_of(name)) for name in installation.STARTS)
+
+
 def test_what_starts_a_controller_is_loaded_with_it() -> None:
     program = (
         "import sys\n"
         "from inkube.controllers.workloads import installation\n"
-        "installation.STARTS['deployment-controller']()\n"
+        "installation.start_of('deployment-controller')\n"
         "print(*sys.modules, sep='\\n')\n"
     )
     done = subprocess.run(
