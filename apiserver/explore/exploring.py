@@ -139,7 +139,7 @@ def _plans(runner: Runner, limits: Limits, first: Result, second: Result) -> lis
     ]
     if limits.seed is not None:
         random.Random(limits.seed).shuffle(chosen)  # noqa: S311 # to be the same again
-    return chosen
+    return chosen[: limits.most]
 
 
 def _named_apart(plans: Sequence[Plan]) -> Iterator[Plan]:

@@ -104,6 +104,11 @@ def test_nothing_is_found_in_a_kind_that_compares():
     assert len(found.passed) > 10
 
 
+def test_only_the_first_plans_run_if_their_number_is_limited():
+    found = explore(Scenario(camp(), STEPS[:1]), Limits(300, most=3))
+    assert len(found.passed) + len(found.not_struck) == found.plans == 3
+
+
 def pod(name, **more):
     meta = {"name": f"web-{name}", "generateName": "web-", "namespace": "default", "uid": name}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **more}
