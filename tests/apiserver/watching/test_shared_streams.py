@@ -174,28 +174,31 @@ async def test_a_watch_in_the_address_that_cannot_be_is_refused_on_the_stream(
 
 
 @pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        ("/api/v1/unicorns", 404),
-        (f"{MAPS}?labelSelector=((", 400),
-        (f"{MAPS}?resourceVersion=99999999999", 504),
-    ],
+    ("path", "code"), [("/api/v1/unicorns", 404), (f"{MAPS}?labelSelector=((", 400)]
 )
 async def test_a_watch_that_http_refuses_is_closed_with_its_status(session, shared, path, code):
-    if code == 504:
-        path += "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     async with shared.opened(session) as stream:
         await stream.send(open="a", path=path)
         message = await stream.read()
         assert (message["watch"], message["closed"]["code"]) == ("a", code)
 
 
-async def test_a_version_too_old_is_an_event_and_the_end(session, shared):
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("resourceVersion=1", 410),
+        (
+            "resourceVersion=99999999999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+            504,
+        ),
+    ],
+)
+async def test_a_version_that_is_not_there_is_an_event_and_the_end(session, shared, query, code):
     async with shared.opened(session) as stream:
-        await stream.send(open="a", path=f"{MAPS}?resourceVersion=1")
+        await stream.send(open="a", path=f"{MAPS}?{query}")
         found, before = await until(stream, "closed")
         assert found["watch"] == "a"
-        assert [message["event"]["object"]["code"] for message in before[1:]] == [410]
+        assert [message["event"]["object"]["code"] for message in before[1:]] == [code]
 
 
 async def test_a_watch_ends_at_its_timeout_and_others_go_on(server, session, shared, config_map):
