@@ -13,6 +13,7 @@ from pathlib import Path
 
 import yaml
 
+from benchmarks import figures
 from benchmarks.figures import Figure
 
 DOCUMENTS = 5_000
@@ -93,3 +94,7 @@ def _run(folder: Path, *options: str) -> tuple[float, float]:
     after, taken = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return used, taken
+
+
+if __name__ == "__main__":
+    figures.main(measure)
