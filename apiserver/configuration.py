@@ -302,7 +302,7 @@ class Options(ServerOptions):
     __slots__ = ()
 
     def __init__(self, **values: Unpack[OptionValues]) -> None:
-        """Take the options by name. Raises BadOption, TypeError."""
+        """Take the options by name. A path can be a text. Raises BadOption, TypeError."""
         own: dict[str, Any] = {**values}
         of_modules = {name: own.pop(name) for name in values if name not in OWN}
         if unknown := of_modules.keys() - served.own_options().keys():
@@ -311,6 +311,9 @@ class Options(ServerOptions):
                 f"there is no option {', '.join(sorted(unknown))}; the options are {names}"
             )
         own["module_options"] = {**own.get("module_options", {}), **of_modules}
+        for name, value in own.items():
+            if isinstance(value, str) and OWN[name].type == Path | None:
+                own[name] = Path(value)
         super().__init__(**own)
         self._check()
 

@@ -8,11 +8,11 @@ import fnmatch
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
 
+from inkube.schemas import caches
 from inkube.schemas.objects import Object
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -123,7 +123,7 @@ class _Parsed(NamedTuple):
     """The names of all members."""
 
 
-@lru_cache(maxsize=4096)  # objects of the start are in each state of each run
+@caches.of_texts(4096)  # objects of the start are in each state of each run
 def _parsed(data: bytes) -> _Parsed:
     obj = orjson.loads(data)
     kind, meta = kind_of(obj), obj["metadata"]

@@ -6,6 +6,7 @@ Events. Off by default, so that a test receives no Events that a cluster would n
 serve` turns them on.
 """
 
+import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
@@ -88,20 +89,24 @@ ALWAYS = (
 
 def add(manager: Manager, hint: Hint, since: int) -> None:
     """Add the controller of one hint to the manager. It writes an Event about each object that
-    waits and is new since a revision, up to MOST."""
+    waits and is new since a revision, and ends after MOST of them."""
+    name = f"hints-{hint.resource.resource}"
     recorder = Recorder(manager.client, manager.clock, manager.event_names)
     informer = manager.informers.of(hint.resource)
     written = 0
+    removals: list[asyncio.Task[None]] = []
 
     async def reconcile(key: Key) -> None:
         nonlocal written
         obj = informer.get(key)
-        if obj is not None and written < MOST and hint.waits(obj):
-            written += 1
-            await recorder.normal(obj, REASON, hint.text)
+        if obj is None or removals or not hint.waits(obj):
+            return
+        written += 1
+        await recorder.normal(obj, REASON, hint.text)
+        if written == MOST:  # its informer would decode every further object
+            removals.append(asyncio.create_task(manager.remove(name)))
 
     watch = Watch(hint.resource, partial(_created, since))
-    name = f"hints-{hint.resource.resource}"
     manager.add(Controller(name, reconcile, (watch,), concurrency=1))
 
 

@@ -23,6 +23,12 @@ def test_options_of_modules_are_given_by_name():
     assert replace(options, port=5).module_options == options.module_options
 
 
+def test_a_path_can_be_a_text():
+    values: Any = {"data": "it.db", "audit_log": "audit.log"}
+    options = Options(**values)
+    assert (options.data, options.audit_log) == (Path("it.db"), Path("audit.log"))
+
+
 def test_an_unknown_option_is_refused_with_the_names_of_all():
     values: Any = {"prot": 1}
     with pytest.raises(TypeError, match=r"there is no option prot; the options are .*\bport,"):

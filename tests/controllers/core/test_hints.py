@@ -98,6 +98,7 @@ async def test_a_server_writes_a_bounded_number_and_none_about_older_objects(tmp
         await server.settled()
         before = len((await server.client.list("v1/events")).items)
         assert before == hints.MOST
+        assert "hints-deployments" not in server.parts.core.manager.names
     async with APIServer(data=tmp_path / "it.db", hints=True) as server:
         await server.settled()
         assert len((await server.client.list("v1/events")).items) == before
