@@ -9,7 +9,9 @@ HISTORY = frozenset(
     {"ReplicaSet.apps .metadata.annotations.*", "Deployment.apps .metadata.annotations.*"}
 )
 
-ADDRESSES = frozenset({"EndpointSlice.discovery.k8s.io .endpoints*.addresses*"})
+ADDRESSES = frozenset(
+    {"EndpointSlice.discovery.k8s.io .endpoints*.addresses*", "Endpoints .subsets*.ip"}
+)
 """Which pod has which address depends on the order in which they start."""
 SCALED = frozenset({"HorizontalPodAutoscaler.autoscaling .status.lastScaleTime"})
 """The second of two writes: a crash between them loses it upstream, too."""
