@@ -45,7 +45,7 @@ PLANTED = [
     (
         gardens.removes_the_finalizer_first,
         [CREATE, DELETE],
-        "crash after patch boats/anna #1",
+        "crash after patch boats/anna #1 in step 2",
         "different",
     ),
     (gardens.gives_up, [CREATE], "500 for create configmaps/anna-hold #1", "different"),
