@@ -3,21 +3,19 @@ too old for it, for example because of a constraint file of somebody's project."
 
 import sys
 
-PROGRAM = "inkube"
+from inkube.schemas import lazy
 
 
 def main() -> None:
     """Run the command line. Exits with 1 if it cannot be loaded with the installed libraries."""
     try:
-        from inkube.apiserver import cli
+        command = lazy.named("inkube.apiserver.cli", "main")
     except (ImportError, AttributeError, TypeError):
-        from inkube.schemas import outdated
-
-        explanation = outdated.explanation()
+        explanation = lazy.named("inkube.schemas.outdated", "explanation")()
         if not explanation:
             raise
         sys.exit(f"Error: {explanation}")
-    cli.main(prog_name=PROGRAM)
+    command(prog_name="inkube")
 
 
 if __name__ == "__main__":

@@ -453,7 +453,7 @@ def _print_welcome(server: "inkube.APIServer", target: Path, style: str) -> None
         storage_text=f"data: {_storage_text(server)}",
         authority=authority,
         has_token=bool(server.security.token),
-        about=_about(options),
+        about=_about(options, read_only=server.parts.core.read_only),
     )
     for line in lines:
         click.echo(line)
@@ -470,9 +470,9 @@ def _storage_text(server: "inkube.APIServer") -> str:
     return f"{where}, shared with process {other}, which runs the controllers" if other else where
 
 
-def _about(options: Options) -> Iterator[str]:
+def _about(options: Options, *, read_only: bool) -> Iterator[str]:
     """Yield sentences about what is served, for the welcome text."""
-    if not options.workloads:
+    if not options.workloads and not read_only:
         yield "Pods stay Pending, because nothing runs them; --workloads simulates nodes."
     yield from _about_modules(options)
 

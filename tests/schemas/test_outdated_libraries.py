@@ -83,16 +83,17 @@ def test_a_command_tells_it_without_a_traceback(monkeypatch):
     assert (result.exit_code, result.output) == (1, "Error: aiohttp is 3.8.6\n")
 
 
-@pytest.mark.parametrize("error", [ImportError, TypeError])
+@pytest.mark.parametrize("error", [ImportError, AttributeError, TypeError])
 def test_a_command_line_that_cannot_be_loaded_tells_it_without_a_traceback(
     installed, monkeypatch, error
 ):
-    class Old(ModuleType):
-        def __getattr__(self, name):
-            raise error(f"no {name}")
+    def load(name):
+        if name == "inkube.schemas.outdated":
+            return outdated
+        raise error("no such name")
 
     installed["click"] = "7.1.2"
-    monkeypatch.setitem(sys.modules, "inkube.apiserver", Old("inkube.apiserver"))
+    monkeypatch.setattr(lazy, "import_module", load)
     with pytest.raises(SystemExit) as ended:
         __main__.main()
     told = "Error: inkube requires newer libraries: click is 7.1.2, 8.1 or later is required"

@@ -230,7 +230,7 @@ async def test_servers_ask_no_accounts_unless_they_are_told_to():
 )
 def test_the_command_line_asks_with_workloads(flags, asked):
     given = cli.serve.make_context("serve", ["--in-memory", *flags]).params
-    others = ("kubeconfig", "workers", "verbose", "quiet", "log_format", "reload")
+    others = ("kubeconfig", "workers", "verbose", "quiet", "log_format", "reload", "source")
     options = Options(**cli._values({k: v for k, v in given.items() if k not in others}))
     assert options.requires_accounts is asked
 
