@@ -271,7 +271,6 @@ def _values(arguments: dict[str, Any]) -> Any:
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
-    arguments["hints"] = not arguments.pop("no_hints")
     workloads = {name: arguments.pop(name) for name in serveoptions.OF_WORKLOADS}
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")

@@ -159,6 +159,7 @@ class ServerOptions:
         False,
         "Write an Event about each of the first objects that wait for something that this server "
         "does not run, such as a scheduler.",
+        group=CONTROLLERS,
     )
     recheck_healthy: float = option(
         300.0, "Seconds between live checks of a healthy object.", group=MODULES, above=0

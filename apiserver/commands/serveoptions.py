@@ -146,10 +146,6 @@ def _others() -> Iterator[GroupedOption]:
         help="Serve the kinds of a Python module, and restart with the same data if its code "
         "changes.",
     )  # fmt: skip
-    yield GroupedOption(
-        "--no-hints", group=configuration.CONTROLLERS, is_flag=True,
-        help="Write no Events about objects that wait for something that this server does not run.",
-    )  # fmt: skip
     yield from _of_workloads()
     yield GroupedOption(
         "--log-format", group=logs, type=click.Choice(["text", "json"]), default="text",

@@ -230,8 +230,12 @@ def _errors() -> Iterator[list[str]]:
                 found.append(f"{record.getMessage()} ({type(error).__name__})")
 
     handler = Collector(logging.ERROR)
-    logging.getLogger().addHandler(handler)
+    own = logging.getLogger("inkube")  # `http.logs` separates it from the loggers of others
+    loggers = [logging.getLogger()] if own.propagate else [logging.getLogger(), own]
+    for logger in loggers:
+        logger.addHandler(handler)
     try:
         yield found
     finally:
-        logging.getLogger().removeHandler(handler)
+        for logger in loggers:
+            logger.removeHandler(handler)

@@ -2,8 +2,7 @@
 
 On a cluster, a scheduler, controllers, a provisioner and a cloud provider act on new objects.
 Without them, an object stays as it is, and nothing shows why. `kubectl describe` shows these
-Events. Off by default, so that a test receives no Events that a cluster would not have; `inkube
-serve` turns them on.
+Events. They are off by default, because kube-apiserver without these components writes none.
 """
 
 import asyncio

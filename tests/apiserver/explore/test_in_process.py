@@ -1,5 +1,7 @@
 """Kinds in Python are explored without a process: a restart at each change finds a planted bug."""
 
+import logging
+
 import orjson
 import pytest
 
@@ -95,6 +97,13 @@ def test_a_restart_shows_a_planted_bug(mistake, plan, verdict):
     assert [(each.plan.name, each.verdict, each.is_certain) for each in found.findings] == [
         (plan, verdict, True)
     ], found
+
+
+def test_errors_are_seen_while_a_server_writes_the_log_of_inkube(monkeypatch):
+    monkeypatch.setattr(logging.getLogger("inkube"), "propagate", False)
+    plan = "restart after create of ConfigMap default/a #1"
+    found = explore(Scenario(camp(raises=True), STEPS[:1]), Limits(300, only=[plan]))
+    assert [each.verdict for each in found.findings] == ["raised"]
 
 
 def test_nothing_is_found_in_a_kind_that_compares():

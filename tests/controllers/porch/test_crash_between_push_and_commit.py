@@ -21,9 +21,9 @@ class Death:
         commit = Store.commit
         death = self
 
-        async def dying(store, batch):
+        async def dying(store, batch, *consent):
             death.step()
-            made = await commit(store, batch)
+            made = await commit(store, batch, *consent)
             death.step()
             return made
 

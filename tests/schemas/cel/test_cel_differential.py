@@ -92,6 +92,8 @@ def ours(bindings: tuple[dict[str, str], dict[str, Any]]) -> Callable[[str], Out
             program = cel.compile(text, variables)
         except cel.ProgramError as error:
             return "refused", str(error)
+        except cel.CompileError as error:  # a literal that the other engine reads when it runs
+            return "error", str(error)
         try:
             return "value", plain(program.evaluate(bound))
         except cel.EvalError as error:
