@@ -15,7 +15,9 @@ def config_map(name, **data):
 """
 INI = """
 [pytest]
-filterwarnings = error
+filterwarnings =
+    error
+    default:assertions not in test modules:pytest.PytestConfigWarning
 addopts = --strict-markers -p no:schemathesis
 asyncio_default_fixture_loop_scope = function
 """
