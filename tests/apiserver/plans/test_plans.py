@@ -2,6 +2,7 @@
 
 import json
 
+import boats
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -9,34 +10,8 @@ from click.testing import CliRunner
 from inkube import APIServer
 from inkube.apiserver.cli import main
 
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "cars.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "cars", "kind": "Car"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "properties": {"wheels": {"type": "integer", "maximum": 4}},
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
+_WHEELS = {"type": "object", "properties": {"wheels": {"type": "integer", "maximum": 4}}}
+CRD = boats.definition({"type": "object", "properties": {"spec": _WHEELS}}, "Car")
 
 
 def car(wheels):

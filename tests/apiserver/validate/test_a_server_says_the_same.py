@@ -11,6 +11,7 @@ import random
 import re
 from typing import Any
 
+import boats
 import pytest
 import samples
 from mutations import mutate
@@ -27,41 +28,24 @@ KINDS = sorted(samples.OBJECTS)
 RULES = {"wrong-type", "unknown-field", "repeated-field", "warning", "deprecated", "scope"}
 """Codes of findings that are no causes of a 422."""
 PLURALS = {(each.group, each.names.kind): each for each in builtin.definitions()}
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "rafts.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "rafts", "kind": "Raft"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "required": ["size"],
-                                "x-kubernetes-validations": [
-                                    {"rule": "self.size > 1", "message": "too small"}
-                                ],
-                                "properties": {
-                                    "size": {"type": "integer"},
-                                    "crew": {"type": "array", "items": {"type": "string"}},
-                                },
-                            }
-                        },
-                    }
+CRD = boats.definition(
+    {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "required": ["size"],
+                "x-kubernetes-validations": [{"rule": "self.size > 1", "message": "too small"}],
+                "properties": {
+                    "size": {"type": "integer"},
+                    "crew": {"type": "array", "items": {"type": "string"}},
                 },
             }
-        ],
+        },
     },
-}
+    "Raft",
+    group="example.org",
+)
 
 
 def samples_of() -> dict[str, tuple[dict[str, Any], str]]:

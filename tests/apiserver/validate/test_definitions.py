@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import boats
 import pytest
 
 from inkube.apiserver.server import APIServer
@@ -16,41 +17,16 @@ SPEC = {
         "any": {"type": "object"},
     },
 }
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "rafts.example.org"},
-    "spec": {
-        "group": "example.org",
-        "scope": "Namespaced",
-        "names": {"plural": "rafts", "kind": "Raft"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                **SPEC,
-                                "properties": {
-                                    **SPEC["properties"],
-                                    "port": {"x-kubernetes-int-or-string": True},
-                                    "any": {
-                                        "type": "object",
-                                        "x-kubernetes-preserve-unknown-fields": True,
-                                    },
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
-    },
+_SERVED = {
+    **SPEC["properties"],
+    "port": {"x-kubernetes-int-or-string": True},
+    "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
 }
+CRD = boats.definition(
+    {"type": "object", "properties": {"spec": {**SPEC, "properties": _SERVED}}},
+    "Raft",
+    group="example.org",
+)
 RAFT = """\
 apiVersion: example.org/v1
 kind: Raft
