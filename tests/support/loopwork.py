@@ -45,6 +45,6 @@ class LoopWork:
             yield work
         finally:
             is_over = True
+            await ticking  # which measures once more
             if collects:
                 gc.enable()
-            await ticking
