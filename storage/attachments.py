@@ -80,7 +80,9 @@ class Attachments:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Connect to the file. The end of the block commits, an exception rolls back."""
-        connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=rw", _WAIT, uri=True)
+        connection = sqlite3.connect(
+            f"{self._path.absolute().as_uri()}?mode=rw", timeout=_WAIT, uri=True
+        )
         with contextlib.closing(connection), connection:
             yield connection
 

@@ -26,7 +26,8 @@ from inkube.schemas.options import TYPES, Option, options_of
 ROOT = Path(__file__).parent.parent
 KEYWORDS = ROOT / "apiserver" / "keywords.py"
 _MODULES = re.compile(
-    r"\b(?:collections\.abc|typing|pathlib|datetime|inkube\.apiserver\.(?:http|modules)\.\w+)\."
+    r"\b(?:collections\.abc|typing|pathlib(?:\._local)?|datetime"  # _local: Python 3.13
+    r"|inkube\.apiserver\.(?:http|modules)\.\w+)\."
 )
 _HEAD = '''"""The options of `APIServer` as keyword arguments, for type checkers.
 
