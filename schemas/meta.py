@@ -41,6 +41,12 @@ class GVR(NamedTuple):
         """The text that `parse` reads."""
         return f"{self.api_version}/{self.resource}"
 
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """The path of a list, or with a name that of an object, on an API server."""
+        place = f"/namespaces/{namespace}" if namespace else ""
+        path = f"/{'apis' if self.group else 'api'}/{self.api_version}{place}/{self.resource}"
+        return f"{path}/{name}" if name else path
+
     @classmethod
     def parse(cls, text: str) -> "GVR":
         """Read `apps/v1/deployments` or `v1/configmaps`. Raises ValueError on anything else."""

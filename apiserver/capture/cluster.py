@@ -14,6 +14,7 @@ from typing import NamedTuple, Self
 import aiohttp
 import orjson
 
+from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 
 PAGE = 500
@@ -43,9 +44,7 @@ class Address(NamedTuple):
     @property
     def path(self) -> str:
         """The path of the list."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        place = f"/namespaces/{self.namespace}" if self.namespace else ""
-        return f"{root}{place}/{self.plural}"
+        return GVR(self.group, self.version, self.plural).path(self.namespace)
 
     def __str__(self) -> str:
         name = f"{self.plural}.{self.group}" if self.group else self.plural

@@ -9,5 +9,4 @@ from inkube.apiserver.plans.planning import PlanOptions as PlanOptions
 from inkube.apiserver.plans.planning import apply_all as apply_all
 from inkube.apiserver.plans.planning import forked as forked
 from inkube.apiserver.plans.planning import ordered as ordered
-from inkube.apiserver.plans.planning import path_of as path_of
 from inkube.apiserver.plans.planning import plan as plan

@@ -187,7 +187,7 @@ async def _apply(
     if not head[-1]:
         return Outcome(*head, Action.REFUSED, code=400, message="metadata.name is missing")
     resources.add(resource)
-    path = path_of(resource, head[3], head[4])
+    path = resource.path(head[3], head[4])
     before = await api.ask("GET", path)
     old = before.body if before.code == 200 else None
     query = {"fieldManager": options.field_manager, "fieldValidation": "Strict"}
@@ -233,13 +233,12 @@ async def _prune(
     spaces = sorted({each.namespace for each in planned if each.namespace})
     names = {(each.group, each.resource): each for each in sorted(resources)}
     for group, plural in _PRUNED:
-        version = "v1"
-        names.setdefault((group, plural), GVR(group, version, plural))
+        names.setdefault((group, plural), GVR(group, "v1", plural))
     found = []
     for resource in names.values():
         for namespace in spaces:
             query = {"labelSelector": options.prune, "limit": str(_PAGE)}
-            answer = await api.ask("GET", path_of(resource, namespace), query=query)
+            answer = await api.ask("GET", resource.path(namespace), query=query)
             for item in answer.body.get("items") or () if answer.code == 200 else ():
                 own = item["metadata"]
                 kind = answer.body["kind"].removesuffix("List")
@@ -254,7 +253,7 @@ async def _prune(
 async def _delete(api: Api, resource: GVR, kind: str, item: Object) -> Outcome:
     own = item["metadata"]
     namespace = own.get("namespace", "")
-    answer = await api.ask("DELETE", path_of(resource, namespace, own["name"]))
+    answer = await api.ask("DELETE", resource.path(namespace, own["name"]))
     is_done = answer.code in (200, 202)
     return Outcome(
         "--prune", resource.api_version, kind, namespace, own["name"],
@@ -263,13 +262,6 @@ async def _delete(api: Api, resource: GVR, kind: str, item: Object) -> Outcome:
         code=answer.code,
         message="" if is_done else str(answer.body.get("message", "")),
     )  # fmt: skip
-
-
-def path_of(resource: GVR, namespace: str, name: str = "") -> str:
-    """Return the path of an object, or of a list."""
-    root = f"/apis/{resource.group}" if resource.group else "/api"
-    place = f"/namespaces/{namespace}" if namespace else ""
-    return f"{root}/{resource.version}{place}/{resource.resource}" + (f"/{name}" if name else "")
 
 
 def _warning(header: str) -> str:

@@ -16,7 +16,7 @@ from inkube.apiserver.server import APIServer
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import kube
 from inkube.apiserver.testing.failing import FAULTS
-from inkube.schemas.meta import split_api_version
+from inkube.schemas.meta import GVR, split_api_version
 from inkube.storage import Record
 
 READER = {"status": {"userInfo": {"username": "report", "groups": []}}}
@@ -63,7 +63,6 @@ def _change(server: APIServer, record: Record) -> tuple[str, "console.report.Cha
     obj = orjson.loads(record.data)
     obj["metadata"]["resourceVersion"] = str(record.revision)
     group, version = split_api_version(obj["apiVersion"])
-    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     kind = "DELETED" if record.deleted else "MODIFIED" if record.previous else "ADDED"
     plural = server.client.plural(group, obj["kind"])
-    return f"{root}/{plural}", console.report.Change(kind, obj)
+    return GVR(group, version, plural).path(), console.report.Change(kind, obj)

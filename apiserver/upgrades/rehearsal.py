@@ -131,7 +131,7 @@ async def _update(api: Api, obj: Object) -> Answer:
     annotations = {**(metadata.get("annotations") or {}), _TOUCHED: "true"}
     body = {**obj, "metadata": {**metadata, "annotations": annotations}}
     resource = api.client.resource_of(obj)
-    path = plans.path_of(resource, metadata.get("namespace", ""), metadata["name"])
+    path = resource.path(metadata.get("namespace", ""), metadata["name"])
     return await api.ask("PUT", path, body, _DRY)
 
 
@@ -144,7 +144,7 @@ async def _create(api: Api, obj: Object) -> Answer:
         body["spec"] = {name: value for name, value in spec.items() if name not in left}
     body.pop("status", None)
     resource = api.client.resource_of(obj)
-    return await api.ask("POST", plans.path_of(resource, metadata.get("namespace", "")), body, _DRY)
+    return await api.ask("POST", resource.path(metadata.get("namespace", "")), body, _DRY)
 
 
 def _title(obj: Object) -> str:

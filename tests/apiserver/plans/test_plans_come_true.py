@@ -16,7 +16,6 @@ from inkube.apiserver import plans, sources
 from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import fields
 from inkube.apiserver.plans.outcomes import Action
-from inkube.apiserver.plans.planning import path_of
 from inkube.schemas.status import StatusError
 
 SETS = int(os.environ.get("INKUBE_PLANS", "4"))
@@ -125,7 +124,7 @@ async def applied(server, session, obj, manager="kubectl"):
     except StatusError as error:
         return error.code, {"message": error.message}, None
     meta = obj["metadata"]
-    url = server.url + path_of(resource, meta.get("namespace", ""), meta["name"])
+    url = server.url + resource.path(meta.get("namespace", ""), meta["name"])
     async with session.get(url) as answer:
         before = await answer.json() if answer.status == 200 else None
     query = {"fieldManager": manager, "fieldValidation": "Strict"}
