@@ -1,5 +1,6 @@
 """`inkube validate` of 5,000 documents: its processor time over that of parsing them as YAML with
-libyaml, and the time with two processes over that with one.
+libyaml, and the time with two processes over that with one. Modules are compiled before, as they
+are after an installation.
 """
 
 import os
@@ -13,11 +14,13 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks import figures
+from benchmarks import figures, servers
 from benchmarks.figures import Figure
 
 DOCUMENTS = 5_000
 PER_FILE = 25
+RUNS = 3
+"""Runs in turn, of which the fastest counts: others use the processors, too."""
 MANIFEST = """\
 apiVersion: apps/v1
 kind: Deployment
@@ -57,9 +60,10 @@ def measure() -> Iterable[Figure]:
         folder = Path(name)
         _write(folder)
         parsing = _cpu_of_parsing(folder)
+        _run(folder / "one")  # compiles the modules
         empty, _ = _run(folder / "one")
-        used, one = _run(folder / "many")
-        _, two = _run(folder / "many", "-j", "2")
+        runs = [(_run(folder / "many"), _run(folder / "many", "-j", "2")) for _ in range(RUNS)]
+    (used, one), (_, two) = (map(min, zip(*each, strict=True)) for each in zip(*runs, strict=True))
     ratio = (used - empty) / parsing
     note = f"{(used - empty) * 1000 / DOCUMENTS:.2f} ms a document"
     yield Figure("CPU of validate over parsing YAML", ratio, "times", at_most=4, note=note)
@@ -90,7 +94,7 @@ def _run(folder: Path, *options: str) -> tuple[float, float]:
     """Processor time and time of a run, in seconds."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-m", "inkube", "validate", str(folder), *options]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env=servers.environment())
     after, taken = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return used, taken

@@ -26,7 +26,7 @@ _KEPT = {
     "apiserver/registry/serviceaddresses.py: given",
     "apiserver/registry/storecache.py: _made",
     "apiserver/testing/statepages.py: ask",
-    "apiserver/validate/admission.py: _told",
+    "apiserver/validate/judging/admission.py: _told",
     "apiserver/validate/checking.py: _wanted",
     "controllers/checks/declare.py: ask",
     "controllers/porch/git/content.py: _ask",

@@ -9,9 +9,7 @@ calls this room, and `schemas.offline` contains the checks.
     recognised   files that are no manifests: kustomizations, charts, values
     definitions  CRDs and schemas from files, folders, servers
     checking     the documents of a file to findings
-    clusters     a server in this process, with what decides about objects
-    admission    policies, Pod Security, quotas and limit ranges of the set
-    policytests  tests of policies, with the coverage of their conditions
+    judging      a server in this process that judges objects: admission, tests of policies
     running      all files, in one process or in several
     reports      findings as text, JSON, JUnit, TAP, SARIF, annotations
 """

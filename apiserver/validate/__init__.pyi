@@ -1,6 +1,6 @@
-from inkube.apiserver.validate import policytests as policytests
 from inkube.apiserver.validate import reports as reports
 from inkube.apiserver.validate import settings as settings
+from inkube.apiserver.validate.judging import policytests as policytests
 from inkube.apiserver.validate.plan import InputError as InputError
 from inkube.apiserver.validate.plan import Plan as Plan
 from inkube.apiserver.validate.plan import Result as Result

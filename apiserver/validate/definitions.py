@@ -39,10 +39,11 @@ def read(places: Iterable[str]) -> Sources:
 
 
 def _add_file(sources: Sources, file: File) -> None:
-    body = files.read(file)
-    if body.startswith(_DATABASE):
+    if files.begins_with(file, _DATABASE):
         _add_value(sources, file.name, liveservers.of_snapshot(Path(file.path)))
-    elif file.is_named and any(mark in body for mark in _KUBECONFIG):
+        return
+    body = files.read(file)
+    if file.is_named and any(mark in body for mark in _KUBECONFIG):
         _add_value(sources, file.name, liveservers.of_cluster(Path(file.path)))
     elif body.lstrip()[:1] == b"{" and _add_schemas(sources, file.name, body):
         return

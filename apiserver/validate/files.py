@@ -4,7 +4,9 @@ import fnmatch
 import gzip
 import io
 import os
+import stat
 import sys
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -14,8 +16,9 @@ from inkube.apiserver.validate.plan import InputError
 STDIN = "-"
 SUFFIXES = frozenset({".yaml", ".yml", ".json", ".jsonl", ".ndjson"})
 _PACKED = ".gz"
+_GZIP = b"\x1f\x8b"
 MOST = 64 * 2**20
-"""The largest number of bytes of an unpacked file."""
+"""The largest number of bytes of a file or of standard input, packed and unpacked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class File:
     is_named: bool
     """Whether the user named it, so that it has to be a manifest."""
     content: bytes | None = None
-    """The bytes of standard input, None for a file."""
+    """The bytes of what can be read only once, such as standard input; None for a file."""
 
     @property
     def name(self) -> str:
@@ -45,33 +48,53 @@ def find(paths: Iterable[str], exclude: Iterable[str] = ()) -> list[File]:
 
 
 def read(file: File) -> bytes:
-    """The content of a file, unpacked. Raises InputError."""
+    """The content of a file, unpacked. Raises InputError if it cannot be read or is too large."""
     try:
-        content = Path(file.path).read_bytes() if file.content is None else file.content
-        return _unpacked(file.name, content)
-    except (OSError, EOFError) as error:
-        raise InputError(f"{file.name} cannot be read: {error}") from error
-
-
-def _unpacked(path: str, body: bytes) -> bytes:
-    if body[:2] != b"\x1f\x8b":
-        return body.removeprefix(b"\xef\xbb\xbf")  # an optional mark of UTF-8
-    with gzip.GzipFile(fileobj=io.BytesIO(body)) as stream:
-        content = stream.read(MOST + 1)
+        with _opened(file) as stream:
+            packed = stream.peek(2)[:2] == _GZIP
+            content = (gzip.GzipFile(fileobj=stream) if packed else stream).read(MOST + 1)
+    except OSError as error:
+        raise InputError(f"{file.name} cannot be read: {error.strerror or error}") from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{file.name} cannot be read: it is a damaged gzip file") from error
     if len(content) > MOST:
-        raise InputError(f"{path} is larger than {MOST >> 20} MiB when it is unpacked")
-    return content
+        raise InputError(
+            f"{file.name} contains more than {MOST >> 20} MiB{' unpacked' if packed else ''}: "
+            "split it, or leave it out with --exclude"
+        )
+    return content.removeprefix(b"\xef\xbb\xbf")  # an optional mark of UTF-8
+
+
+def begins_with(file: File, mark: bytes) -> bool:
+    """Whether a file of any size begins with these bytes. Raises InputError."""
+    try:
+        with _opened(file) as stream:
+            return stream.peek(len(mark)).startswith(mark)
+    except OSError as error:
+        raise InputError(f"{file.name} cannot be read: {error.strerror}") from error
+
+
+def _opened(file: File) -> io.BufferedReader:
+    if file.content is not None:
+        return io.BufferedReader(io.BytesIO(file.content))
+    return open(file.path, "rb")
 
 
 def _of_path(path: str, patterns: tuple[str, ...]) -> Iterator[File]:
     if path == STDIN:
-        yield File(path, is_named=True, content=sys.stdin.buffer.read())
+        yield File(path, is_named=True, content=sys.stdin.buffer.read(MOST + 1))
     elif os.path.isdir(path):
         yield from (File(each, is_named=False) for each in _walk(Path(path), patterns))
     elif not os.path.exists(path):
         raise InputError(f"{path}: no such file or folder")
     elif not is_excluded(path, patterns):
-        yield File(path, is_named=True)
+        yield File(path, is_named=True, content=None if _is_regular(path) else _beginning(path))
+
+
+def _beginning(path: str) -> bytes:
+    """The bytes of a pipe, such as `<(kustomize build)`, up to the limit."""
+    with open(path, "rb") as stream:
+        return stream.read(MOST + 1)
 
 
 def _walk(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
@@ -86,8 +109,18 @@ def _walk(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
         for name in sorted(names):
             if name.startswith(".") or not is_manifest_name(name):
                 continue
-            if not is_excluded(str(within / name), patterns):
-                yield os.path.normpath(os.path.join(parent, name))
+            path = os.path.normpath(os.path.join(parent, name))
+            if not is_excluded(str(within / name), patterns) and _is_regular(path):
+                yield path
+
+
+def _is_regular(path: str) -> bool:
+    """Whether a file can be read again and has an end: no pipe, socket or device. A link without a
+    target is an error when it is read."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError:
+        return True
 
 
 def is_manifest_name(name: str) -> bool:

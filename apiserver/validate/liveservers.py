@@ -7,9 +7,8 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver.capture import Address, Cluster, ClusterError
-from inkube.apiserver.configuration import Options
-from inkube.apiserver.server import APIServer
+import inkube
+from inkube.apiserver import capture
 from inkube.apiserver.validate.plan import InputError
 from inkube.storage import StorageError
 
@@ -45,16 +44,16 @@ def of_snapshot(file: Path) -> Any:
 async def _of_cluster(kubeconfig: Path) -> Any:
     group, version, plural = CRDS.split("/")
     try:
-        async with Cluster(kubeconfig) as cluster:
-            page = await cluster.list(Address(group, version, plural))
-    except ClusterError as error:
+        async with capture.Cluster(kubeconfig) as cluster:
+            page = await cluster.list(capture.Address(group, version, plural))
+    except capture.ClusterError as error:
         raise InputError(f"{kubeconfig}: {error}") from error
     return _listed(page.items if page is not None else [])
 
 
 async def _of_snapshot(file: Path) -> Any:
     try:
-        async with APIServer(Options(snapshot=file, controllers=False)) as server:
+        async with inkube.APIServer(inkube.Options(snapshot=file, controllers=False)) as server:
             return _listed((await server.client.list(CRDS)).items)
     except (StorageError, OSError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error

@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from inkube.apiserver.validate import admission, files
+from inkube.apiserver.validate import files, judging
 from inkube.apiserver.validate.checking import Checker, Report
 from inkube.apiserver.validate.files import File
 from inkube.apiserver.validate.plan import Plan, Result
@@ -42,7 +42,7 @@ def run(plan: Plan, progress: Progress = lambda done, total: None) -> Result:
         progress(done, len(found))
     result.findings += _of_set(plan, facts, {file.name: file for file in found})
     if plan.admits:
-        result.findings += admission.findings(plan, found, result.findings)
+        result.findings += judging.findings(plan, found, result.findings)
     result.findings = _ordered(result.findings)
     return result
 

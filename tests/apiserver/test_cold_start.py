@@ -128,3 +128,14 @@ def test_a_server_that_does_not_ask_for_porch_has_nothing_of_it(started):
     assert started["porch"] == []
     assert not [group for group in started["groups"] if "porch" in group]
     assert "ruamel" not in started["modules"]
+
+
+def test_a_check_of_files_loads_no_server(tmp_path):
+    (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    command = [sys.executable, "-X", "importtime", "-m", "inkube", "validate", "a.yaml"]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=SECONDS
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "inkube.apiserver.validate.checking" in loaded
+    assert not [name for name in ("aiohttp", "inkube.apiserver.registry") if name in loaded]

@@ -1,7 +1,10 @@
 """A folder as it is: what is found, recognised and left out, and where its settings are."""
 
+import contextlib
 import gzip
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -168,14 +171,53 @@ def test_json_lines_lists_and_packed_files_are_read(run):
         (("--kubernetes-version", "1.2"), "'1.2' is not a supported version"),
         (("--removed-in", "soon"), "'soon' is not a version such as 1.37"),
         (("--strict", "--warn-unknown"), "--warn-unknown turns it off"),
-        (("broken.gz",), "broken.gz cannot be read"),
+        (("broken.gz",), "broken.gz cannot be read: it is a damaged gzip file"),
+        (("damaged.gz",), "damaged.gz cannot be read: it is a damaged gzip file"),
+        (("loop.yaml",), "loop.yaml: no such file or folder"),
+        (("linked",), "linked/loop.yaml cannot be read: Too many levels of symbolic links"),
     ],
 )
 def test_bad_input_is_exit_code_two_and_says_what_to_do(run, arguments, words):
-    files = {"empty.yaml": "# nothing\n---\n", "broken.gz": b"\x1f\x8b\x00", "a.yaml": MAP % "a"}
+    packed = gzip.compress(BAD.encode() * 9)
+    files = {
+        "empty.yaml": "# nothing\n---\n",
+        "broken.gz": packed[:5],
+        "damaged.gz": packed[:20] + b"\xff" * 9,
+        "a.yaml": MAP % "a",
+    }
+    for name in ("loop.yaml", "linked/loop.yaml"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).symlink_to("loop.yaml")
     done = run(*arguments, files=files)
     assert done.code == 2
     assert words in done.err
+
+
+@pytest.mark.parametrize("name", ["plain.yaml", "packed.yaml.gz", "-", "pipe"])
+def test_a_file_has_a_largest_size_wherever_it_comes_from(run, monkeypatch, name):
+    text = BAD.encode()
+    monkeypatch.setattr("inkube.apiserver.validate.files.MOST", len(text))
+    for end, code in ((b"", 1), (b"\n", 2)):
+        files = {"plain.yaml": text + end, "packed.yaml.gz": gzip.compress(text + end)}
+        with piped(text + end) as pipe:
+            done = run(pipe if name == "pipe" else name, files=files, stdin=text + end)
+        assert done.code == code
+        assert ("contains more than" in done.err) is (code == 2)
+
+
+@contextlib.contextmanager
+def piped(content):
+    """The path of a pipe with some bytes, as the shell makes of `<(kustomize build)`."""
+    read_end, write_end = os.pipe()
+    os.write(write_end, content)
+    os.close(write_end)
+    yield f"/dev/fd/{read_end}"
+    os.close(read_end)
+
+
+def test_a_pipe_in_a_folder_is_left_out(run, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    assert run("-oshort", files={"a.yaml": BAD}).places == ["a.yaml:3:18 invalid"]
 
 
 def test_empty_input_can_be_accepted(run):

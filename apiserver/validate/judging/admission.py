@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.server import APIServer
 from inkube.apiserver.validate import definitions, files, recognised
-from inkube.apiserver.validate.clusters import NAMESPACE, Cluster, Decision, user_of
 from inkube.apiserver.validate.files import File
+from inkube.apiserver.validate.judging.clusters import NAMESPACE, Cluster, Decision, user_of
 from inkube.apiserver.validate.plan import Plan
 from inkube.schemas import documents, offline
 from inkube.schemas.objects import Object

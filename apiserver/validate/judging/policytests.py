@@ -23,8 +23,8 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.policies import plugin as plugins
 from inkube.apiserver.server import APIServer
 from inkube.apiserver.validate import files
-from inkube.apiserver.validate.clusters import Cluster, Decision, user_of
 from inkube.apiserver.validate.files import File
+from inkube.apiserver.validate.judging.clusters import Cluster, Decision, user_of
 from inkube.apiserver.validate.plan import InputError
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
