@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +48,10 @@ async def capture(
     *,
     report: Report,
     until: asyncio.Event | None = None,
-) -> None:
+) -> Mapping[str, str]:
     """Write the state of a cluster to a new file, which appears when it is complete. With `until`,
-    then also write later changes until it is set.
+    then also write later changes until it is set. Returns the resource versions of the state in the
+    cluster by uid; the file has its own.
 
     `report` is called with a line for each rejected kind. Raises ClusterError, LogError,
     FileExistsError and other OSErrors.
@@ -58,13 +59,14 @@ async def capture(
     with wholefiles.new_database(file) as draft:
         async with _store(draft) as store:
             recorder = Recorder(store)
-            following = await _capture_lists(cluster, recorder, scope, report)
+            following, versions = await _capture_lists(cluster, recorder, scope, report)
             await recorder.mark("cluster")
             objects = store.count("/registry/")
     report(f"{objects} objects of {len(following)} lists are in {file}")
     if until is not None:
         async with _store(file) as store:
             await _capture_changes(cluster, Recorder(store), following, until)
+    return versions
 
 
 def _store(file: Path) -> Store:
@@ -73,7 +75,8 @@ def _store(file: Path) -> Store:
 
 async def _capture_lists(
     cluster: Cluster, recorder: Recorder, scope: CaptureScope, report: Report
-) -> list[WatchedKind]:
+) -> tuple[list[WatchedKind], dict[str, str]]:
+    """Store the selected lists. Returns them, and the resource versions of the objects by uid."""
     names = [*scope.resources, *(["secrets"] if scope.secrets and scope.resources else [])]
     kinds = list(chosen.of_kubernetes(names))
     if scope.secrets and not names:
@@ -81,6 +84,7 @@ async def _capture_lists(
     kinds = list(dict.fromkeys(kinds))
     kinds.sort(key=lambda kind: (kind.address.group, kind.address.plural) not in chosen.FIRST)
     following: list[WatchedKind] = []
+    versions: dict[str, str] = {}
     while kinds:
         kind = kinds.pop(0)
         found = await _list(cluster, kind, scope, report)
@@ -90,10 +94,11 @@ async def _capture_lists(
         for address, listed in found.items():
             for item in listed.items:
                 await recorder.put(kind, item)
+                versions[item["metadata"]["uid"]] = item["metadata"]["resourceVersion"]
             following.append(WatchedKind(kind._replace(address=address), listed.version))
     if len(following) > WATCHES:
         raise ClusterError(f"{len(following)} lists are too many to follow; name kinds (-r)")
-    return following
+    return following, versions
 
 
 async def _list(

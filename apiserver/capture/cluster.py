@@ -90,6 +90,11 @@ class Cluster:
     ) -> None:
         await self._stack.aclose()
 
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The HTTP client for paths of the cluster. Only in the block."""
+        return self._session
+
     async def list(self, address: Address) -> ListPage | None:
         """Return all objects of a kind with their apiVersion and kind, or None if the kind is not
         served.

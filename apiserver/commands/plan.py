@@ -3,18 +3,22 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from inkube.apiserver import manifests, plans, sources
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.manifests import Manifest, ManifestError
-from inkube.apiserver.plans import Plan, PlanError, PlanOptions
-from inkube.storage import StorageError, wholefiles
+from inkube.apiserver.plans import Applied, Outcome, Plan, PlanError, PlanOptions, savedplans
+from inkube.storage import StorageError
+
+_OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
+"""The options that --apply takes."""
 
 
 @click.command("plan")
@@ -23,7 +27,6 @@ from inkube.storage import StorageError, wholefiles
     "--filename",
     "files",
     multiple=True,
-    required=True,
     metavar="FILE",
     help="A file or a folder of objects; `-` is standard input. Repeat it for more.",
 )
@@ -53,9 +56,25 @@ from inkube.storage import StorageError, wholefiles
 @click.option("--prune", default="", metavar="LABELS", help="Delete other objects with labels.")
 @click.option("--kubernetes-version", default="", metavar="1.NN", help="Apply as to that version.")
 @click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Save the plan for --apply. The file contains the objects, also Secrets.",
+)
+@click.option(
+    "--apply",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="PLAN",
+    help="Apply a saved plan to the cluster, if nothing that it has read has changed.",
+)
+@click.option(
+    "--context", "target", metavar="CONTEXT", help="With --apply: the context of another cluster."
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json", "markdown"]), default="text")
+@click.pass_context
 def plan_command(
+    called: click.Context,
     files: tuple[str, ...],
     *,
     data: Path,
@@ -70,6 +89,8 @@ def plan_command(
     kubernetes_version: str,
     show_secrets: bool,
     out: Path | None,
+    saved: Path | None,
+    target: str | None,
     output: str,
 ) -> None:
     """Show what applying objects would change, without changing anything.
@@ -77,7 +98,18 @@ def plan_command(
     The objects are applied to a copy of the data in memory: namespaces and definitions first, then
     the others, each with a server-side apply. The exit code is 0 if nothing would change, 1 if an
     object cannot be applied, and 2 if there are changes.
+
+    --apply sends the requests of a saved plan to a cluster. Before, it compares the resource
+    versions of all objects that the plan has read. The exit code is then 0 if everything was
+    applied, and 1 otherwise.
     """
+    if saved is not None:
+        _check_alone(called)
+        sys.exit(_apply(saved, kubeconfig, target))
+    if not files:
+        raise click.UsageError("name the objects with -f, or a saved plan with --apply")
+    if target is not None:
+        raise click.UsageError("--context belongs to --apply; use --from-cluster CONTEXT")
     options = PlanOptions(
         field_manager=field_manager,
         namespace=namespace,
@@ -99,12 +131,61 @@ def plan_command(
     show = {"text": texts.text, "json": texts.as_json, "markdown": texts.markdown}[output]
     click.echo(show(found, show_secrets=show_secrets).rstrip("\n"))
     if out is not None:
-        wholefiles.write(out, texts.as_json(found), mode=wholefiles.PRIVATE)
+        _save(out, savedplans.SavedPlan(found, context))
     sys.exit(found.exit_code)
 
 
-async def _plan(data: Path, found: Sequence[Manifest], options: PlanOptions) -> Plan:
-    return await plans.plan(await sources.snapshots.load(data), found, options)
+def _check_alone(called: click.Context) -> None:
+    """A saved plan contains its objects and options. Raises UsageError for others."""
+    for option in called.command.params:
+        is_given = called.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if is_given and option.name not in _OF_APPLY:
+            raise click.UsageError(f"{option.opts[-1]} is a part of the plan: plan again with it")
+
+
+def _save(out: Path, saved: savedplans.SavedPlan) -> None:
+    try:
+        savedplans.save(out, saved)
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
+    if saved.plan.exit_code != 1:
+        click.echo(f"to apply it: inkube plan --apply {out}", err=True)
+
+
+def _apply(file: Path, kubeconfig: Path | None, target: str | None) -> int:
+    """Apply a saved plan, and return the exit code."""
+
+    async def run() -> Applied:
+        saved = savedplans.read(file)
+        context = saved.context if target is None else target
+        if context is None:
+            raise PlanError("this plan was made with a file: name the cluster with --context")
+        async with Cluster(kubeconfig, context) as cluster:
+            return await plans.apply(saved.plan, cluster.session, _show_applied)
+
+    try:
+        applied = asyncio.run(run())
+    except (PlanError, ClusterError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{len(applied.done)} of {len(applied.done) + len(applied.left)} objects applied.")
+    if applied.problem:
+        click.echo(f"Error: {applied.problem}", err=True)
+        left = ", ".join(each.title for each in applied.left[1:]) or "none"
+        click.echo(f"Not applied after it: {left}. Plan again for the rest.", err=True)
+    return 1 if applied.problem else 0
+
+
+def _show_applied(outcome: Outcome) -> None:
+    click.echo(f"{outcome.title} {plans.texts.DONE[outcome.action]}")
+
+
+async def _plan(
+    data: Path,
+    found: Sequence[Manifest],
+    options: PlanOptions,
+    versions: Mapping[str, str] | None = None,
+) -> Plan:
+    return await plans.plan(await sources.snapshots.load(data), found, options, versions)
 
 
 async def _plan_of_cluster(
@@ -114,10 +195,10 @@ async def _plan_of_cluster(
     with tempfile.TemporaryDirectory(prefix="inkube-plan-") as folder:
         data = Path(folder, "cluster.db")
         async with cluster:
-            await capture.capture(
+            versions = await capture.capture(
                 cluster, data, CaptureScope(secrets=True), report=partial(click.echo, err=True)
             )
-        return await _plan(data, found, options)
+        return await _plan(data, found, options, versions)
 
 
 def _read(files: Sequence[str]) -> list[Manifest]:

@@ -7,8 +7,12 @@ the order in which they would be applied. `commands` calls it.
     planning    the fork, the order, the requests
     outcomes    one outcome from the responses: created, changed, a conflict, a refusal
     fields      the differences between two states of an object, without noise
+    readings    what a plan has read besides its objects, with resource versions
+    requests    requests over HTTP, to a fork or to a cluster
     webhooks    the webhooks that would be called; a fork does not call them
     texts       a plan as text, as Markdown and as JSON
+    savedplans  a plan as a file
+    applying    a saved plan, applied to a cluster
 """
 
 from inkube.schemas import lazy

@@ -1,11 +1,14 @@
 """The outcome of an object, from the response to its apply and its states before and after."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from inkube.apiserver.plans import fields
 from inkube.apiserver.plans.fields import FieldChange
+from inkube.schemas.meta import GVR, split_api_version
 from inkube.schemas.objects import Object
 
 _IMMUTABLE = re.compile(
@@ -33,6 +36,16 @@ FAILURES = frozenset({Action.REPLACE, Action.CONFLICT, Action.REFUSED})
 """The actions of objects that cannot be applied as they are."""
 
 
+class Write(NamedTuple):
+    """The request that writes an object: method, plural, body, query, media type."""
+
+    method: str
+    plural: str
+    body: Object
+    query: Mapping[str, str]
+    media: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What would happen to one object."""
@@ -54,11 +67,27 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
     """The webhooks that would be called, which the plan has not called."""
+    uid: str = ""
+    """The uid of the object before the plan; "" for a new one."""
+    write: Write | None = None
+    """The request; None if the kind is not served or the object has no name."""
 
+    @property
     def title(self) -> str:
         """Kind and name of the object."""
         place = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind} {place}{self.name}"
+
+    @property
+    def resource(self) -> GVR:
+        """The resource of the object. Only for an outcome with a request."""
+        assert self.write is not None, "asked by the caller"
+        return GVR(*split_api_version(self.api_version), self.write.plural)
+
+    @property
+    def path(self) -> str:
+        """The path of the object. Only for an outcome with a request."""
+        return self.resource.path(self.namespace, self.name)
 
 
 def action_of(code: int, body: Object, before: Object | None) -> Action:

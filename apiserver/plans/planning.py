@@ -5,7 +5,6 @@ namespace or a kind of the same set. Each object is one server-side apply, as ku
 """
 
 import contextlib
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,7 +15,9 @@ from inkube.apiserver import manifests, server, sources
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import fields, outcomes, webhooks
-from inkube.apiserver.plans.outcomes import FAILURES, Action, Outcome
+from inkube.apiserver.plans.outcomes import FAILURES, Action, Outcome, Write
+from inkube.apiserver.plans.readings import Reading, Readings
+from inkube.apiserver.plans.requests import APPLY, Requests
 from inkube.apiserver.registry import keys
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
@@ -35,10 +36,6 @@ _PRUNED = (
 )  # fmt: skip
 """Kinds that `--prune` deletes in addition to those of the set (kubectl, pkg/util/prune)."""
 _PAGE = 500
-
-
-class PlanError(Exception):
-    """A plan that cannot be made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +61,12 @@ class Plan(NamedTuple):
     outcomes: list[Outcome]
     revision: int
     """The revision of the data."""
+    user: str = ""
+    groups: Sequence[str] = ()
+    identity: str = ""
+    """The uid of the cluster, "" if it is unknown."""
+    readings: list[Reading] | None = None
+    """What the plan has read besides its objects; None if resource versions are not known."""
 
     def count(self, action: Action) -> int:
         """Return the number of objects with an action."""
@@ -77,48 +80,46 @@ class Plan(NamedTuple):
         return 2 if any(each.action is not Action.UNCHANGED for each in self.outcomes) else 0
 
 
-class Answer(NamedTuple):
-    """The response to a request: code, body, warnings."""
+class Api(Requests):
+    """A fork, as a user with an HTTP client sees it."""
 
-    code: int
-    body: Object
-    warnings: list[str]
-
-
-class Api:
-    """A server, as a user with an HTTP client sees it."""
-
-    def __init__(self, running: "server.APIServer", session: aiohttp.ClientSession) -> None:
+    def __init__(
+        self,
+        running: "server.APIServer",
+        session: aiohttp.ClientSession,
+        *,
+        user: str,
+        groups: Iterable[str],
+    ) -> None:
+        super().__init__(session, running.url, user=user, groups=groups)
         self.client: InProcessClient = running.client
         self.settled: Callable[[], Awaitable[None]] = running.settled
-        self._url = running.url
-        self._session = session
-
-    async def ask(
-        self, method: str, path: str, body: Any = None, query: Mapping[str, str] | None = None
-    ) -> Answer:
-        """Send a request. Raises PlanError if the server does not answer."""
-        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
-        data = None if body is None else json.dumps(body)
-        headers = {"Content-Type": kind}
-        try:
-            async with self._session.request(
-                method, self._url + path, data=data, params=query, headers=headers
-            ) as answer:
-                found = [_warning(each) for each in answer.headers.getall("Warning", ())]
-                return Answer(answer.status, await answer.json(content_type=None), found)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            raise PlanError(f"{method} {path}: {error or type(error).__name__}") from error
 
 
 async def plan(
-    snapshot: "sources.Snapshot", found: Iterable[Manifest], options: PlanOptions
+    snapshot: "sources.Snapshot",
+    found: Iterable[Manifest],
+    options: PlanOptions,
+    versions: Mapping[str, str] | None = None,
 ) -> Plan:
-    """Apply manifests to a fork of a snapshot. Raises PlanError, StorageError, ValueError."""
+    """Apply manifests to a fork of a snapshot. `versions` are the resource versions of a captured
+    cluster by uid. Raises PlanError, StorageError, ValueError."""
     hooks = webhooks.stored(snapshot.log.records)
+    before = Readings(snapshot.log.records, versions)
     async with forked(snapshot, options) as api:
         planned = await apply_all(api, ordered(found), options, hooks)
-        return Plan(planned, snapshot.revision)
+    if versions is not None:
+        planned = [_with_version(each, versions) for each in planned]
+    written = [each for each in planned if each.write is not None]
+    readings = before.of((each.namespace for each in written), (each.resource for each in written))
+    return Plan(
+        planned, snapshot.revision, options.user, options.groups, before.identity,
+        readings if before.has_versions else None,
+    )  # fmt: skip
+
+
+def _with_version(outcome: Outcome, versions: Mapping[str, str]) -> Outcome:
+    return replace(outcome, resource_version=versions.get(outcome.uid, ""))
 
 
 @contextlib.asynccontextmanager
@@ -141,13 +142,10 @@ async def forked(snapshot: "sources.Snapshot", options: PlanOptions) -> AsyncIte
         headers = [("User-Agent", "inkube-plan")]
         if running.security.token:
             headers.append(("Authorization", f"Bearer {running.security.token}"))
-        if options.user:
-            headers.append(("Impersonate-User", options.user))
-            headers += [("Impersonate-Group", each) for each in options.groups]
         async with aiohttp.ClientSession(
             headers=headers, timeout=aiohttp.ClientTimeout(_SECONDS)
         ) as session:
-            yield Api(running, session)
+            yield Api(running, session, user=options.user, groups=options.groups)
 
 
 def ordered(found: Iterable[Manifest]) -> list[Manifest]:
@@ -192,7 +190,8 @@ async def _apply(
     old = before.body if before.code == 200 else None
     query = {"fieldManager": options.field_manager, "fieldValidation": "Strict"}
     query |= {"force": "true"} if options.force else {}
-    answer = await api.ask("PATCH", path, obj, query)
+    write = Write("PATCH", resource.resource, obj, query, APPLY)
+    answer = await api.ask(write.method, path, obj, query, write.media)
     action = outcomes.action_of(answer.code, answer.body, old)
     is_done = action not in FAILURES
     return Outcome(
@@ -207,6 +206,8 @@ async def _apply(
         owners=outcomes.owners(answer.body) if not is_done else [],
         warnings=answer.warnings,
         webhooks=await _called(api, hooks, resource, answer.body, old) if is_done else [],
+        uid="" if old is None else old["metadata"]["uid"],
+        write=write,
     )
 
 
@@ -237,17 +238,28 @@ async def _prune(
     found = []
     for resource in names.values():
         for namespace in spaces:
-            query = {"labelSelector": options.prune, "limit": str(_PAGE)}
-            answer = await api.ask("GET", resource.path(namespace), query=query)
-            for item in answer.body.get("items") or () if answer.code == 200 else ():
+            async for kind, item in _labelled(api, resource.path(namespace), options.prune):
                 own = item["metadata"]
-                kind = answer.body["kind"].removesuffix("List")
                 if (
                     own.get("namespace", "") == namespace
                     and (kind, namespace, own["name"]) not in kept
                 ):
                     found.append(await _delete(api, resource, kind, item))
     return found
+
+
+async def _labelled(api: Api, path: str, labels: str) -> AsyncIterator[tuple[str, Object]]:
+    """Yield the objects of a list that have labels, each with its kind."""
+    query = {"labelSelector": labels, "limit": str(_PAGE)}
+    while True:
+        answer = await api.ask("GET", path, query=query)
+        if answer.code != 200:
+            return  # not served, or not namespaced
+        for item in answer.body.get("items") or ():
+            yield answer.body["kind"].removesuffix("List"), item
+        query["continue"] = answer.body["metadata"].get("continue", "")
+        if not query["continue"]:
+            return
 
 
 async def _delete(api: Api, resource: GVR, kind: str, item: Object) -> Outcome:
@@ -261,10 +273,6 @@ async def _delete(api: Api, resource: GVR, kind: str, item: Object) -> Outcome:
         resource_version=own["resourceVersion"],
         code=answer.code,
         message="" if is_done else str(answer.body.get("message", "")),
+        uid=own["uid"],
+        write=Write("DELETE", resource.resource, {}, {}),
     )  # fmt: skip
-
-
-def _warning(header: str) -> str:
-    """Return the text of a Warning header: `299 - "text"`."""
-    _, _, text = header.partition('"')
-    return text.rpartition('"')[0].replace('\\"', '"').replace("\\\\", "\\")

@@ -18,6 +18,11 @@ _WORDS: Final = {
     Action.REPLACE: "must be replaced: delete it first", Action.CONFLICT: "has a conflict",
     Action.REFUSED: "is refused",
 }  # fmt: skip
+DONE: Final = {
+    Action.CREATE: "created", Action.CHANGE: "changed", Action.UNCHANGED: "unchanged",
+    Action.DELETE: "deleted",
+}  # fmt: skip
+"""What has happened to an object that was applied."""
 _COUNTED: Final = (
     (Action.CREATE, "to create"), (Action.CHANGE, "to change"), (Action.DELETE, "to delete"),
     (Action.UNCHANGED, "unchanged"), (Action.REPLACE, "to replace"),
@@ -48,7 +53,7 @@ def markdown(plan: Plan, *, show_secrets: bool = False) -> str:
     for outcome in plan.outcomes:
         if outcome.action is not Action.UNCHANGED:
             why = outcome.message or _WORDS[outcome.action]
-            cells = [_SIGNS[outcome.action], f"`{outcome.title()}`", why]
+            cells = [_SIGNS[outcome.action], f"`{outcome.title}`", why]
             lines.append(f"| {' | '.join(_cell(each) for each in cells)} |")
     details = text(plan, show_secrets=show_secrets).replace("```", "'''")
     fence = ["", "<details><summary>Fields</summary>", "", "```diff", details.rstrip(), "```", ""]
@@ -57,14 +62,14 @@ def markdown(plan: Plan, *, show_secrets: bool = False) -> str:
 
 def as_json(plan: Plan, *, show_secrets: bool = False) -> str:
     """Return the plan as JSON."""
-    items = [_item(each, show_secrets=show_secrets) for each in plan.outcomes]
+    items = [item(each, show_secrets=show_secrets) for each in plan.outcomes]
     counts = {action.value: plan.count(action) for action in Action}
     shown = {"revision": plan.revision, "summary": counts, "objects": items}
     return json.dumps(shown, indent=2, ensure_ascii=False)
 
 
 def _of_outcome(outcome: Outcome, *, show_secrets: bool) -> Iterator[str]:
-    yield f"{_SIGNS[outcome.action]} {outcome.title()} {_WORDS[outcome.action]}"
+    yield f"{_SIGNS[outcome.action]} {outcome.title} {_WORDS[outcome.action]}"
     if outcome.message and not outcome.owners:
         yield f"    {outcome.message}"
     for field, manager in outcome.owners:
@@ -100,7 +105,8 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-def _item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
+def item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
+    """Return an outcome as JSON, without its request."""
     hides = outcome.kind == "Secret" and not show_secrets
     changed = []
     for change in outcome.changes:
