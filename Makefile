@@ -89,6 +89,7 @@ bench: $(STAMP)  ## ratios measured in one run
 docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions first
 	$(BIN)/inkube definitions export --docs docs/fields
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
+	@echo "Open site/index.html in a browser: file://$(CURDIR)/site/index.html"
 
 dist: $(STAMP)  ## the wheel, in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .

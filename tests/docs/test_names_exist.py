@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("apiserver", "controllers", "schemas", "storage", "tools", "benchmarks", "tests")
 PAGES = ("CONTRIBUTING.md", *(f"docs/{name}.md" for name in (
-    "architecture", "bounds", "builtin-kinds", "rules", "security", "versions",
+    "architecture", "bounds", "builtin-kinds", "new-versions", "rules", "security",
 )))  # fmt: skip
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _SUFFIXES = (".py", ".pyi", ".txt", ".json", ".rules", ".md", ".toml", ".js")

@@ -97,15 +97,34 @@ def test_pages_link_to_the_repository(site: Path) -> None:
     assert link in (site / "index.html").read_text()
 
 
-@pytest.mark.parametrize("word", ["cors", "allow-origin"])
-def test_search_finds_options_and_terms(site: Path, word: str) -> None:
+QUESTIONS = {
+    "test with pytest": "pytest",
+    "pod stays pending": "howto/troubleshooting",
+    "test admission webhook": "howto/webhooks",
+    "test rbac service account": "howto/rbac",
+    "check manifests in ci": "howto/validate",
+    "run envtest suites": "envtest",
+    "parallel tests xdist": "howto/parallel",
+    "seed data": "howto/seed",
+    "allow-origin cors": "howto/browser",
+    "compare kwok kind envtest": "comparison",
+}
+"""What a reader types into the search of the site → the page that answers."""
+
+
+def test_search_finds_the_page_in_the_first_three_results(site: Path) -> None:
+    found: dict[str, list[str]] = {}
     with browsers.launched() as browser, browsers.serving(site) as origin:
         page = browser.new_page()
-        page.goto(f"{origin}/index.html")
-        page.locator("input.md-search__input").focus()
-        page.keyboard.type(word)
-        page.locator(".md-search-result__item").first.wait_for(timeout=browsers.PATIENCE)
+        for question in QUESTIONS:
+            page.goto(f"{origin}/index.html?q={question.replace(' ', '+')}")
+            results = page.locator(".md-search-result__item > .md-search-result__link")
+            results.first.wait_for(state="attached", timeout=browsers.PATIENCE)
+            hrefs = [link.get_attribute("href") or "" for link in results.all()[:3]]
+            found[question] = [href.split(".html")[0].removeprefix(f"{origin}/") for href in hrefs]
         page.close()
+    missed = {asked: found[asked] for asked, page in QUESTIONS.items() if page not in found[asked]}
+    assert not missed
 
 
 @pytest.fixture
@@ -136,6 +155,16 @@ def test_a_link_that_leads_nowhere_is_an_error(copy: Path, links: list[str]) -> 
     assert done.returncode == 1
     for link in links:
         assert link in done.stdout + done.stderr
+
+
+def test_every_page_begins_with_what_one_can_do() -> None:
+    """In a sentence: no formula, list, table or code in front of it."""
+    docs = pages.ROOT / "docs"
+    for page in docs.rglob("*.md"):
+        if "fields" not in page.parts:
+            _, first, *_ = page.read_text().split("\n\n")
+            assert re.match(r"[A-Za-z][^|]*[.:](\s|$)", first), page
+            assert not first.startswith("After this"), page
 
 
 def test_every_page_is_listed_once() -> None:
