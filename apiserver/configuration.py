@@ -211,8 +211,8 @@ class ServerOptions:
     )
     enable_admission_plugins: Sequence[str] = option(
         (),
-        "Add plugins: ServiceAccount; --workloads includes it. ServiceAccount rejects pods without "
-        "an existing account and mounts tokens.",
+        "Add plugins that are off by default, by the names of Kubernetes. ServiceAccount, which "
+        "--workloads includes, rejects pods without an existing account and mounts tokens.",
         group=ACCESS,
         metavar="NAME,…",
     )
@@ -220,6 +220,18 @@ class ServerOptions:
         (), "Admission plugins to disable, by the names of Kubernetes.", group=ACCESS,
         metavar="NAME,…",
     )  # fmt: skip
+    admission_control_config_file: Path | None = option(
+        None,
+        "Configuration of admission plugins, such as the defaults of PodSecurity. An "
+        "`apiserver.config.k8s.io/v1` AdmissionConfiguration.",
+        group=ACCESS,
+    )
+    default_not_ready_toleration_seconds: int = option(
+        300, "Seconds that pods tolerate a node that is not ready, by default.", least=0
+    )
+    default_unreachable_toleration_seconds: int = option(
+        300, "Seconds that pods tolerate a node that is unreachable, by default.", least=0
+    )
     engine: Literal["fast", "plain"] = option(
         "fast",
         "Engine of writes: a fast one, or one without queues, uncommitted states, threads and a "

@@ -56,6 +56,9 @@ class OptionValues(TypedDict, total=False):
     advertise_address: str
     enable_admission_plugins: Sequence[str]
     disable_admission_plugins: Sequence[str]
+    admission_control_config_file: Path | None
+    default_not_ready_toleration_seconds: int
+    default_unreachable_toleration_seconds: int
     engine: Literal["fast", "plain"]
     pipelined_writes: bool
     patch_cache: bool

@@ -1,7 +1,7 @@
-"""The names of kube-apiserver's admission plugins, including those that inkube does not have.
+"""The names of kube-apiserver's admission plugins.
 
-Disabling a plugin that inkube does not have is allowed and has no effect. Follows
-pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins, of Kubernetes 1.36.
+Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins and DefaultOffAdmissionPlugins, of
+Kubernetes 1.36.
 """
 
 KNOWN = frozenset(
@@ -22,6 +22,7 @@ KNOWN = frozenset(
         "ImagePolicyWebhook",
         "LimitPodHardAntiAffinityTopology",
         "LimitRanger",
+        "MutatingAdmissionPolicy",
         "MutatingAdmissionWebhook",
         "NamespaceAutoProvision",
         "NamespaceExists",
@@ -40,10 +41,42 @@ KNOWN = frozenset(
         "ServiceAccount",
         "StorageObjectInUseProtection",
         "TaintNodesByCondition",
+        "ValidatingAdmissionPolicy",
         "ValidatingAdmissionWebhook",
     }
 )
-"""Plugins that can be disabled."""
+"""All plugins."""
 
-POLICIES = frozenset({"MutatingAdmissionPolicy", "ValidatingAdmissionPolicy"})
-"""Plugins that cannot be disabled."""
+OFF_BY_DEFAULT = frozenset(
+    {
+        "AlwaysAdmit",
+        "AlwaysDeny",
+        "AlwaysPullImages",
+        "DenyServiceExternalIPs",
+        "EventRateLimit",
+        "ExtendedResourceToleration",
+        "ImagePolicyWebhook",
+        "LimitPodHardAntiAffinityTopology",
+        "NamespaceAutoProvision",
+        "NamespaceExists",
+        "NodeRestriction",
+        "OwnerReferencesPermissionEnforcement",
+        "PodNodeSelector",
+        "PodTolerationRestriction",
+    }
+)
+"""Plugins that run only if they are enabled (DefaultOffAdmissionPlugins)."""
+
+UNSUPPORTED = {
+    "AlwaysDeny": "it would deny the objects of the start, as in kube-apiserver, which ends then",
+    "ImagePolicyWebhook": "no config specified; it is not supported here",
+}
+"""Plugins that cannot be enabled, and why."""
+
+WITHOUT_EFFECT = {
+    "AlwaysAdmit": "it admits everything, as in kube-apiserver",
+    "ClusterTrustBundleAttest": "ClusterTrustBundles are not served",
+    "NodeDeclaredFeatureValidator": "its feature gate is off",
+}
+"""Plugins that change nothing, and why. Upstream's do not either on a server with these groups and
+gates."""

@@ -18,9 +18,12 @@ _LABELS_TOPOLOGY = 35
 
 
 class DefaultTolerationSeconds(Plugin):
-    """Adds the default tolerations: five minutes on a node that is not ready or not reachable."""
+    """Adds the default tolerations: some seconds on a node that is not ready or not reachable."""
 
     name = "DefaultTolerationSeconds"
+
+    def __init__(self, not_ready: int, unreachable: int) -> None:
+        self._seconds = not_ready, unreachable
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return (resource.group, resource.plural) == _PODS and operation in ("CREATE", "UPDATE")
@@ -29,7 +32,9 @@ class DefaultTolerationSeconds(Plugin):
         if write.request.subresource or write.object is None:
             return
         spec = write.object["spec"]
-        spec["tolerations"] = tolerations.with_defaults(spec.get("tolerations") or ())
+        spec["tolerations"] = tolerations.with_defaults(
+            spec.get("tolerations") or (), *self._seconds
+        )
 
 
 class PodTopologyLabels(Plugin):

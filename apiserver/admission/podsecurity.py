@@ -5,7 +5,7 @@ warnings, as can an update of a namespace whose pods violate a stricter standard
 the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write
@@ -29,13 +29,46 @@ _TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
 """Kinds that create pods, and the paths of their pod templates."""
 
 
+class Settings(NamedTuple):
+    """A PodSecurityConfiguration: the policy of namespaces without labels, and exemptions."""
+
+    defaults: Policy = Policy()
+    users: Collection[str] = ()
+    namespaces: Collection[str] = ()
+    runtime_classes: Collection[str] = ()
+
+    @classmethod
+    def of(cls, configuration: Object) -> "Settings":
+        """Return the settings in a configuration. Raises ValueError with all errors in it."""
+        exempt = configuration.get("exemptions") or {}
+        defaults, errors = standards.defaults(configuration.get("defaults") or {})
+        if errors:
+            raise ValueError(", ".join(error.text() for error in errors))
+        return cls(
+            defaults,
+            frozenset(exempt.get("usernames") or ()),
+            frozenset(exempt.get("namespaces") or ()),
+            frozenset(exempt.get("runtimeClasses") or ()),
+        )
+
+    def exempts(self, write: Write, spec: Object) -> bool:
+        """Return whether a write of a pod or a pod template is exempt."""
+        request = write.request
+        return (
+            request.namespace in self.namespaces
+            or request.user.name in self.users
+            or spec.get("runtimeClassName") in self.runtime_classes
+        )
+
+
 class PodSecurity(Plugin):
     """Checks every pod, pod template and namespace against the standards."""
 
     name = "PodSecurity"
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, settings: Settings | None = None) -> None:
         self._store = store
+        self._settings = settings or Settings()
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         place = resource.group, resource.plural
@@ -56,8 +89,8 @@ class PodSecurity(Plugin):
         entry = self._store.get(f"/registry/namespaces/{namespace}")
         labels = entry.value["metadata"].get("labels") if entry is not None else None
         if not labels or not any(label in labels for label in standards.LABELS):
-            return Policy(), True
-        policy, errors = standards.read(labels)
+            return self._settings.defaults, True
+        policy, errors = standards.read(labels, self._settings.defaults)
         return policy, not errors
 
     def _judge_pod(self, write: Write) -> None:
@@ -66,6 +99,8 @@ class PodSecurity(Plugin):
             return
         policy, _ = self._policy(request.namespace)
         if policy == Policy() or not _changes_containers(pod, write.old):
+            return
+        if self._settings.exempts(write, pod["spec"]):
             return
         broken = _violations(policy.enforce, pod)
         if broken:
@@ -81,7 +116,7 @@ class PodSecurity(Plugin):
         template: Any = write.object
         for member in _TEMPLATES[request.resource.group, request.resource.plural]:
             template = (template or {}).get(member)
-        if template:
+        if template and not self._settings.exempts(write, template.get("spec") or {}):
             self._warn(write, policy.warn, template)
 
     def _warn(self, write: Write, standard: Standard, pod: Object) -> None:
@@ -93,11 +128,14 @@ class PodSecurity(Plugin):
         request = write.request
         if request.subresource:
             return
-        policy, errors = standards.read(_labels(write.object))
-        before, old_errors = standards.read(_labels(write.old))
+        defaults = self._settings.defaults
+        policy, errors = standards.read(_labels(write.object), defaults)
+        before, old_errors = standards.read(_labels(write.old), defaults)
         if errors and (write.old is None or errors != old_errors):
             raise status.invalid("", "Namespace", write.name, errors)
         if write.old is None or not _enforces_more(policy.enforce, before.enforce):
+            return
+        if write.name in self._settings.namespaces:
             return
         for warning in self._broken_by_pods(write.name, policy.enforce):
             write.warn(warning)

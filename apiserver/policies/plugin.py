@@ -55,6 +55,7 @@ class Policies(OnDemand):
 class MutatingPolicies(Policies):
     """Applies the changes of bound policies."""
 
+    name = "MutatingAdmissionPolicy"
     bindings = "mutatingadmissionpolicybindings"
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
@@ -72,6 +73,7 @@ class ValidatingPolicies(Policies):
     """Refuses writes that bound policies deny, and adds the warnings that their bindings
     request."""
 
+    name = "ValidatingAdmissionPolicy"
     bindings = "validatingadmissionpolicybindings"
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:

@@ -91,17 +91,19 @@ class SideEffects(Plugin):
 
 
 class LatePlugin(NamedTuple):
-    """A plugin for few kinds, loaded and created at the first write of one of them."""
+    """A plugin that is loaded and created at the first write of a kind that it can handle."""
 
     name: str
     """The plugin's name."""
-    kinds: Collection[tuple[str, str]]
-    """Groups and plurals of all kinds that it can handle."""
+    kinds: Collection[tuple[str, str]] | None
+    """Groups and plurals of all kinds that it can handle; None for all kinds."""
     plugin: Lazy[Plugin]
 
     def of(self, resource: Resource) -> Plugin | None:
         """Return the plugin, or None for a kind that it does not handle."""
-        return self.plugin() if (resource.group, resource.plural) in self.kinds else None
+        if self.kinds is None or (resource.group, resource.plural) in self.kinds:
+            return self.plugin()
+        return None
 
 
 class Handlers(NamedTuple):

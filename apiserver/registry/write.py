@@ -75,6 +75,10 @@ class Runner(Protocol):
         """Run a computation, which takes long if `weight` is more than LIGHT bytes."""
         ...
 
+    async def carry_out(self, request: Request, change: "Change") -> Outcome:
+        """Carry out another change, for a plugin that must do so first. Raises StatusError."""
+        ...
+
 
 class Change:
     """A kind of change. Each attempt has its own Write, but all attempts have the same Change."""

@@ -76,7 +76,12 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         guards,
         declared_kinds=declared_kinds,
         dispatcher=hooks.dispatcher,
-        generate_name=system_fields.generate_name,
+        system_fields=system_fields,
+        toleration_seconds=(
+            options.default_not_ready_toleration_seconds,
+            options.default_unreachable_toleration_seconds,
+        ),
+        config_file=options.admission_control_config_file,
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
     )

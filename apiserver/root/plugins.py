@@ -4,12 +4,13 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` builds t
 """
 
 from collections.abc import Callable, Collection
+from pathlib import Path
 
 from inkube.apiserver import admission, webhooks
 from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
 from inkube.apiserver.policies import plugin as policies
-from inkube.apiserver.registry import LatePlugin, Plugin, Resources
+from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemFields
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Store
@@ -19,10 +20,23 @@ _CLAIMS, _VOLUMES = ("", "persistentvolumeclaims"), ("", "persistentvolumes")
 _CLASSES = ("scheduling.k8s.io", "priorityclasses")
 _ATTRIBUTES = ("storage.k8s.io", "volumeattributesclasses")
 _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
+_SERVICES = ("", "services")
 _INGRESSES = ("networking.k8s.io", "ingresses")
 
-OPTIONAL = frozenset({"ServiceAccount"})
-"""Plugins that run only if they are enabled, because pods in tests need no ServiceAccount."""
+_EVENTS = (("", "events"), ("events.k8s.io", "events"))
+_OF_NODES = (
+    _PODS,
+    _NODES,
+    _CLAIMS,
+    ("", "serviceaccounts"),
+    ("coordination.k8s.io", "leases"),
+    ("resource.k8s.io", "resourceslices"),
+    ("storage.k8s.io", "csinodes"),
+)
+
+OPTIONAL = frozenset({"ServiceAccount", *names.OFF_BY_DEFAULT})
+"""Plugins that run only if they are enabled: those of kube-apiserver, and ServiceAccount, because
+pods in tests need no account."""
 
 
 def in_order(
@@ -32,29 +46,76 @@ def in_order(
     *,
     declared_kinds: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
-    generate_name: Callable[[str], str],
+    system_fields: SystemFields,
+    toleration_seconds: tuple[int, int],
+    config_file: Path | None,
     enabled: Collection[str],
     disabled: Collection[str],
 ) -> list[Plugin | LatePlugin]:
     """Return every plugin except the disabled ones and the `OPTIONAL` ones that are not enabled.
 
-    The result of `dispatcher` calls webhooks. Raises ValueError for the name of an unknown plugin.
+    The result of `dispatcher` calls webhooks. `toleration_seconds` are those of pods on nodes that
+    are not ready and not reachable. `config_file` configures plugins. Raises ValueError for the
+    name of an unknown plugin, and for an invalid configuration.
     """
-    for name in sorted({*enabled, *disabled} - names.KNOWN):
-        raise ValueError(f'admission-control plugin "{name}" is unknown')
+    left_out = {*disabled, *(OPTIONAL - set(enabled))}
+    settings = _settings(config_file, {*enabled} - {*disabled}, {*enabled, *disabled})
     authorizer = security.authorizer
     every: list[Plugin | LatePlugin] = [
+        _late_plugin(
+            "NamespaceAutoProvision",
+            None,
+            lambda: admission.NamespaceAutoProvision(store, resources),
+        ),
         NamespaceLifecycle(store),
         *security.rights,
+        _late_plugin("NamespaceExists", None, lambda: admission.NamespaceExists(store)),
+        _late_plugin(
+            "LimitPodHardAntiAffinityTopology", (_PODS,), lambda: admission.HardTopologies()
+        ),
         _late_plugin("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
         _late_plugin(
-            "ServiceAccount", (_PODS,), lambda: admission.ServiceAccounts(store, generate_name)
+            "ServiceAccount",
+            (_PODS,),
+            lambda: admission.ServiceAccounts(store, system_fields.generate_name),
         ),
+        _late_plugin("NodeRestriction", _OF_NODES, lambda: admission.NodeRestriction(store)),
         _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
-        PodSecurity(store),
+        _late_plugin("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
+        PodSecurity(store, settings.pod_security if settings else None),
+        _late_plugin(
+            "PodNodeSelector",
+            (_PODS,),
+            lambda: admission.NamespaceSelectors(
+                store, settings.node_selectors if settings else {}
+            ),
+        ),
         _late_plugin("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
         _late_plugin(
-            "DefaultTolerationSeconds", (_PODS,), lambda: admission.DefaultTolerationSeconds()
+            "DefaultTolerationSeconds",
+            (_PODS,),
+            lambda: admission.DefaultTolerationSeconds(*toleration_seconds),
+        ),
+        _late_plugin(
+            "PodTolerationRestriction",
+            (_PODS,),
+            lambda: admission.NamespaceTolerations(
+                store,
+                *((settings.default_tolerations, settings.allowed_tolerations) if settings else ()),
+            ),
+        ),
+        _late_plugin(
+            "EventRateLimit",
+            _EVENTS,
+            lambda: admission.EventRateLimit(
+                settings.event_limits if settings else (),
+                lambda: system_fields.now().timestamp(),
+            ),
+        ),
+        _late_plugin(
+            "ExtendedResourceToleration",
+            (_PODS,),
+            lambda: admission.ExtendedResourceTolerations(),
         ),
         _late_plugin(
             "DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)
@@ -63,6 +124,11 @@ def in_order(
             "StorageObjectInUseProtection",
             (_CLAIMS, _VOLUMES, _ATTRIBUTES),
             lambda: admission.StorageProtection(),
+        ),
+        _late_plugin(
+            "OwnerReferencesPermissionEnforcement",
+            None,
+            lambda: admission.OwnerRights(resources, authorizer),
         ),
         _late_plugin(
             "PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)
@@ -82,6 +148,7 @@ def in_order(
         _late_plugin(
             "DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)
         ),
+        _late_plugin("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
         _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
@@ -91,11 +158,29 @@ def in_order(
         *security.escalation,
         QuotaAdmission(store),  # last, because it counts the objects that it admits
     ]
-    left_out = {*disabled, *(OPTIONAL - set(enabled))}
     return [plugin for plugin in every if plugin.name not in left_out]
 
 
+def _settings(
+    config_file: Path | None, enabled: Collection[str], named: Collection[str]
+) -> "admission.configfile.Settings | None":
+    """Return the settings of plugins, or None without a file. Raises ValueError."""
+    for name in sorted({*named} - names.KNOWN):
+        raise ValueError(f'admission-control plugin "{name}" is unknown')
+    for name in sorted(names.UNSUPPORTED.keys() & {*enabled}):
+        raise _unstartable(name, names.UNSUPPORTED[name])
+    settings = None if config_file is None else admission.configfile.read(config_file)
+    if "EventRateLimit" in enabled and not (settings and settings.event_limits):
+        why = "limits: must not be empty (--admission-control-config-file)"
+        raise _unstartable("EventRateLimit", why)
+    return settings
+
+
+def _unstartable(name: str, why: str) -> ValueError:
+    return ValueError(f'failed to apply admission: couldn\'t init admission plugin "{name}": {why}')
+
+
 def _late_plugin(
-    name: str, kinds: Collection[tuple[str, str]], create: Callable[[], Plugin]
+    name: str, kinds: Collection[tuple[str, str]] | None, create: Callable[[], Plugin]
 ) -> LatePlugin:
     return LatePlugin(name, kinds, Lazy(create))

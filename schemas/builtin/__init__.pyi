@@ -4,10 +4,12 @@ from inkube.schemas.builtin import decoding as decoding
 from inkube.schemas.builtin import flowcontrol as flowcontrol
 from inkube.schemas.builtin import limitranges as limitranges
 from inkube.schemas.builtin import pem as pem
+from inkube.schemas.builtin import podqos as podqos
 from inkube.schemas.builtin import podsecurity as podsecurity
 from inkube.schemas.builtin import podstatus as podstatus
 from inkube.schemas.builtin import protobuf as protobuf
 from inkube.schemas.builtin import quotas as quotas
+from inkube.schemas.builtin import resourcenames as resourcenames
 from inkube.schemas.builtin import resources as resources
 from inkube.schemas.builtin import rules as rules
 from inkube.schemas.builtin import served as served

@@ -12,17 +12,21 @@ DEFAULT_SECONDS = 300  # that a pod stays on a node that is gone
 _CONDITIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def with_defaults(present: Sequence[Object]) -> list[Object]:
-    """Return these, and one of five minutes for each condition of a node that they do not
+def with_defaults(
+    present: Sequence[Object],
+    not_ready: int = DEFAULT_SECONDS,
+    unreachable: int = DEFAULT_SECONDS,
+) -> list[Object]:
+    """Return these, and one of some seconds for each condition of a node that they do not
     contain."""
     missing = [
         {
             "key": condition,
             "operator": "Exists",
             "effect": "NoExecute",
-            "tolerationSeconds": DEFAULT_SECONDS,
+            "tolerationSeconds": seconds,
         }
-        for condition in _CONDITIONS
+        for condition, seconds in zip(_CONDITIONS, (not_ready, unreachable), strict=True)
         if not any(
             each.get("key", "") in ("", condition) and each.get("effect", "") in ("", "NoExecute")
             for each in present
@@ -37,15 +41,15 @@ def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
     merged: list[Object] = []
     for index, one in enumerate(everything):
         after = everything[index + 1 :]
-        covered = any(_covers(kept, one) for kept in merged) or any(
-            other != one and _covers(other, one) for other in after
+        covered = any(covers(kept, one) for kept in merged) or any(
+            other != one and covers(other, one) for other in after
         )
         if not covered:
             merged.append(one)
     return merged
 
 
-def _covers(wide: Object, narrow: Object) -> bool:
+def covers(wide: Object, narrow: Object) -> bool:
     """Whether `wide` tolerates everything that `narrow` tolerates."""
     if wide == narrow:
         return True

@@ -5,7 +5,7 @@ Follows k8s.io/pod-security-admission/api/helpers.go (PolicyToEvaluate, CompareL
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -57,41 +57,68 @@ class Policy(NamedTuple):
     warn: Standard = Standard()
 
 
-def read(labels: Mapping[str, str]) -> tuple[Policy, list[FieldError]]:
+PRIVILEGED = Policy()
+
+
+def read(
+    labels: Mapping[str, str], defaults: Policy = PRIVILEGED
+) -> tuple[Policy, list[FieldError]]:
     """Return the policy of a namespace with these labels, and the errors in them.
 
-    An unknown level counts as restricted, and an unknown version as the latest. Without a label for
-    warnings, `warn` is at least as strict as `enforce`.
+    An unknown level counts as restricted, and an unknown version as the latest. Without a label,
+    the standard of `defaults` applies. Without a label for warnings, `warn` is at least as strict
+    as `enforce`.
     """
     errors: list[FieldError] = []
-    enforce = _standard(labels, "enforce", errors)
-    audit = _standard(labels, "audit", errors)
-    warn = _standard(labels, "warn", errors)
+    enforce = _standard(labels, "enforce", defaults.enforce, errors)
+    audit = _standard(labels, "audit", defaults.audit, errors)
+    warn = _standard(labels, "warn", defaults.warn, errors)
     if f"{PREFIX}warn" not in labels and enforce.level > warn.level:
         known = f"{PREFIX}warn-version" in labels
         warn = Standard(enforce.level, warn.version if known else enforce.version)
     return Policy(enforce, audit, warn), errors
 
 
-def _standard(labels: Mapping[str, str], mode: str, errors: list[FieldError]) -> Standard:
-    level, version = Level.PRIVILEGED, LATEST
+def defaults(members: Mapping[str, str]) -> tuple[Policy, list[FieldError]]:
+    """Return the policy in the `defaults` of a PodSecurityConfiguration, and the errors in it:
+    `enforce`, `enforce-version` and so on (admission/api/load, validation)."""
+    errors: list[FieldError] = []
+    found = [
+        _parsed(members, mode, f"{mode}-version", Standard(), "defaults.{}".format, errors)
+        for mode in ("enforce", "audit", "warn")
+    ]
+    return Policy(*found), errors
+
+
+def _standard(
+    labels: Mapping[str, str], mode: str, default: Standard, errors: list[FieldError]
+) -> Standard:
     label = f"{PREFIX}{mode}"
-    if label in labels:
+    return _parsed(labels, label, f"{label}-version", default, "metadata.labels[{}]".format, errors)
+
+
+def _parsed(
+    texts: Mapping[str, str],
+    mode: str,
+    versioned: str,
+    default: Standard,
+    place: Callable[[str], str],
+    errors: list[FieldError],
+) -> Standard:
+    """Return the standard in two members of a mapping."""
+    level, version = default
+    if mode in texts:
         try:
-            level = _BY_NAME[labels[label]]
+            level = _BY_NAME[texts[mode]]
         except KeyError:
             level = Level.RESTRICTED
-            errors.append(_invalid(label, labels[label], _LEVELS))
-    label += "-version"
-    text = labels.get(label, "latest")
-    if text != "latest":
+            errors.append(fielderrors.invalid(place(mode), texts[mode], _LEVELS))
+    text = texts.get(versioned)
+    if text is not None:
+        version = LATEST
         match = _VERSION.fullmatch(text)
-        if match is None:
-            errors.append(_invalid(label, text, _VERSIONS))
-        else:
+        if match is not None:
             version = int(match[1])
+        elif text != "latest":
+            errors.append(fielderrors.invalid(place(versioned), text, _VERSIONS))
     return Standard(level, version)
-
-
-def _invalid(label: str, value: str, detail: str) -> FieldError:
-    return fielderrors.invalid(f"metadata.labels[{label}]", value, detail)

@@ -3,11 +3,24 @@
 from typing import get_args
 
 import inkube
+from inkube.apiserver.admission import names
 from inkube.apiserver.registry import LatePlugin, Operation, Plugin
 from inkube.apiserver.root import plugins
 
+CONFIG = """
+apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: EventRateLimit
+  configuration:
+    apiVersion: eventratelimit.admission.k8s.io/v1alpha1
+    kind: Configuration
+    limits: [{type: Server, qps: 1, burst: 1}]
+"""
 
-async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
+
+async def test_a_late_plugin_is_asked_about_every_kind_it_handles(tmp_path):
+    (tmp_path / "config").write_text(CONFIG)
     async with inkube.APIServer() as server:
         every = plugins.in_order(
             server.store,
@@ -15,12 +28,16 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles():
             server.security,
             declared_kinds=Plugin(),
             dispatcher=server.parts.core.webhooks.dispatcher,
-            generate_name=str,
-            enabled=plugins.OPTIONAL,
+            system_fields=server.parts.core.base.system_fields,
+            toleration_seconds=(300, 300),
+            config_file=tmp_path / "config",
+            enabled=plugins.OPTIONAL - names.UNSUPPORTED.keys(),
             disabled=(),
         )
         kinds = list(server.resources)
         for late in (each for each in every if isinstance(each, LatePlugin)):
+            if late.kinds is None:  # of every kind
+                continue
             asked = [kind for kind in kinds if late.of(kind) is not None]
             plugin = late.of(asked[0])
             assert plugin is not None

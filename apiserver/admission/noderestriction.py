@@ -1,0 +1,308 @@
+"""NodeRestriction admission: a node changes its own Node, lease, CSINode and pods only.
+
+A node is a user `system:node:NAME` of the group `system:nodes`. Follows
+plugin/pkg/admission/noderestriction and pkg/auth/nodeidentifier.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from inkube.apiserver.admission.denials import refused
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
+from inkube.schemas import status
+from inkube.schemas.golang import quote
+from inkube.schemas.objects import Object
+from inkube.storage import Store
+
+_PREFIX, _GROUP = "system:node:", "system:nodes"
+_MIRROR = "kubernetes.io/config.mirror"
+_LEASES = "kube-node-lease"
+_RESTRICTED = "node-restriction.kubernetes.io"
+_OWN_LABELS = frozenset(
+    {
+        "kubernetes.io/hostname",
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+        "failure-domain.beta.kubernetes.io/zone",
+        "failure-domain.beta.kubernetes.io/region",
+        "node.kubernetes.io/instance-type",
+        "beta.kubernetes.io/instance-type",
+        "kubernetes.io/os",
+        "kubernetes.io/arch",
+        "beta.kubernetes.io/os",
+        "beta.kubernetes.io/arch",
+    }
+)
+"""The labels of Kubernetes that a kubelet may set (kubelet/pkg/apis/well_known_labels.go)."""
+_OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
+_REFERENCES = {
+    "secrets": ("secretRef", "secretKeyRef", "secretName", "secret", "nodePublishSecretRef"),
+    "configmaps": ("configMap", "configMapRef", "configMapKeyRef"),
+    "clustertrustbundles": ("clusterTrustBundle",),
+    "persistentvolumeclaims": ("persistentVolumeClaim",),
+}
+"""The members with which a pod refers to objects of a kind."""
+
+
+class NodeRestriction(Plugin):
+    """Refuses writes of nodes to what is not their own."""
+
+    name = "NodeRestriction"
+    only_refuses = True
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._checks: Mapping[tuple[str, str], Callable[[Write, str], None]] = {
+            ("", "pods"): self._check_pod,
+            ("", "nodes"): self._check_node,
+            ("", "persistentvolumeclaims"): _check_claim,
+            ("", "serviceaccounts"): self._check_token,
+            ("coordination.k8s.io", "leases"): _check_lease,
+            ("storage.k8s.io", "csinodes"): _check_csi_node,
+            ("resource.k8s.io", "resourceslices"): _check_slice,
+        }
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return (resource.group, resource.plural) in self._checks and operation != "CONNECT"
+
+    async def mutate(self, write: Write) -> None:
+        user, resource = write.request.user, write.request.resource
+        if not user.name.startswith(_PREFIX) or _GROUP not in user.groups:
+            return
+        node = user.name.removeprefix(_PREFIX)
+        if not node:
+            raise refused(write, f"could not determine node from user {quote(user.name)}")
+        self._checks[resource.group, resource.plural](write, node)
+
+    def _check_pod(self, write: Write, node: str) -> None:
+        subresource = write.request.subresource
+        if subresource == "status":
+            _check_status_of_pod(write, node)
+        elif subresource == "eviction":
+            if _node_of(self._pod(write, write.name)) != node:
+                why = f"node {node} can only evict pods with spec.nodeName set to itself"
+                raise refused(write, why)
+        elif subresource:
+            raise refused(
+                write,
+                f"unexpected pod subresource {quote(subresource)}, only 'status' and 'eviction' "
+                "are allowed",
+            )
+        elif write.operation == "CREATE":
+            self._check_mirror(write, node, write.object or {})
+        elif write.operation == "DELETE":
+            if _node_of(write.old or {}) != node:
+                raise _only(write, node, "delete pods with spec.nodeName set to itself")
+        else:
+            raise refused(
+                write,
+                f"unexpected operation {quote(write.operation)}, node {quote(node)} can only "
+                "create and delete mirror pods",
+            )
+
+    def _check_mirror(self, write: Write, node: str, pod: Object) -> None:
+        meta, named = pod["metadata"], quote(node)
+        if _MIRROR not in (meta.get("annotations") or {}):
+            raise refused(
+                write,
+                f"pod does not have {quote(_MIRROR)} annotation, node {named} can only create "
+                "mirror pods",
+            )
+        if _node_of(pod) != node:
+            raise _only(write, node, "create pods with spec.nodeName set to itself")
+        owners = meta.get("ownerReferences") or []
+        if len(owners) > 1:
+            raise _only(write, node, "create pods with a single owner reference set to itself")
+        owner = owners[0] if owners else {}
+        if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
+            raise _only(write, node, "create pods with an owner reference set to itself")
+        if not owner.get("controller"):
+            raise _only(write, node, "create pods with a controller owner reference set to itself")
+        if owner.get("blockOwnerDeletion"):
+            why = f"node {named} must not set blockOwnerDeletion on an owner reference"
+            raise refused(write, why)
+        self._check_uid(write, node, owner.get("uid", ""))
+        self._check_references(write, node, pod["spec"])
+
+    def _check_uid(self, write: Write, node: str, uid: str) -> None:
+        entry = self._store.get(keys.key("nodes", "", node))
+        if entry is None:
+            raise status.not_found("", "nodes", node)
+        actual = entry.value["metadata"]["uid"]
+        if uid != actual:
+            raise refused(write, f"node {node} UID mismatch: expected {uid} got {actual}")
+
+    def _check_references(self, write: Write, node: str, spec: Object) -> None:
+        if spec.get("serviceAccountName"):
+            raise _cannot_refer(write, node, "a service account")
+        present = {*_members(spec), *(("secretRef",) if spec.get("imagePullSecrets") else ())}
+        for kind, members in _REFERENCES.items():
+            if present & set(members):
+                raise _cannot_refer(write, node, kind)
+
+    def _pod(self, write: Write, name: str) -> Object:
+        """Return a pod in the namespace of the request. Raises StatusError 404."""
+        entry = self._store.get(keys.key("pods", write.request.namespace, name))
+        if entry is None:
+            raise status.not_found("", "pods", name)
+        pod: Object = entry.value
+        return pod
+
+    def _check_node(self, write: Write, node: str) -> None:
+        named, new, old = quote(node), write.object, write.old
+        if write.name != node:
+            raise refused(write, f"node {named} is not allowed to modify node {quote(write.name)}")
+        if new is None:
+            return
+        forbidden = ", ".join(sorted(_forbidden(_changed(_labels(new), _labels(old or {})))))
+        if old is None:
+            if forbidden:
+                why = f"node {named} is not allowed to set the following labels: {forbidden}"
+                raise refused(write, why)
+            return
+        if _owners(new) != _owners(old):
+            raise refused(write, f"node {named} is not allowed to modify ownerReferences")
+        if _taints(new) != _taints(old):
+            raise refused(write, f"node {named} is not allowed to modify taints")
+        if forbidden:
+            raise refused(write, f"is not allowed to modify labels: {forbidden}")
+
+    def _check_token(self, write: Write, node: str) -> None:
+        if write.operation != "CREATE" or write.request.subresource != "token":
+            return
+        reference = ((write.object or {}).get("spec") or {}).get("boundObjectRef") or {}
+        kind = reference.get("apiVersion"), reference.get("kind")
+        if kind != ("v1", "Pod") or not reference.get("name"):
+            raise refused(write, "node requested token not bound to a pod")
+        uid = reference.get("uid", "")
+        if not uid:
+            raise refused(write, "node requested token with a pod binding without a uid")
+        pod = self._pod(write, reference["name"])
+        if uid != pod["metadata"]["uid"]:
+            raise refused(
+                write,
+                f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+                "The object might have been deleted and then recreated",
+            )
+        if _node_of(pod) != node:
+            why = "node requested token bound to a pod scheduled on a different node"
+            raise refused(write, why)
+
+
+def _check_status_of_pod(write: Write, node: str) -> None:
+    old, new = write.old or {}, write.object or {}
+    named = quote(node)
+    if write.operation != "UPDATE":
+        raise refused(write, f"unexpected operation {quote(write.operation)}")
+    if _node_of(old) != node:
+        raise _only(write, node, "update pod status for pods with spec.nodeName set to itself")
+    if _labels(old) != _labels(new):
+        raise refused(write, f"node {named} cannot update labels through pod status")
+    if _claims(old) != _claims(new):
+        raise refused(write, f"node {named} cannot update resource claim statues")
+
+
+def _check_claim(write: Write, node: str) -> None:
+    if write.request.subresource != "status":
+        raise refused(write, "may only update PVC status")
+    if write.operation != "UPDATE":
+        raise refused(write, f"unexpected operation {quote(write.operation)}")
+    if _without_progress(write.object or {}) != _without_progress(write.old or {}):
+        raise refused(
+            write,
+            f"node {quote(node)} is not allowed to update fields other than status.capacity and "
+            "status.conditions",
+        )
+
+
+def _check_lease(write: Write, node: str) -> None:
+    if write.request.namespace != _LEASES:
+        why = f"can only access leases in the {quote(_LEASES)} system namespace"
+        raise refused(write, why)
+    if write.name != node:
+        why = "can only access node lease with the same name as the requesting node"
+        raise refused(write, why)
+
+
+def _check_csi_node(write: Write, node: str) -> None:
+    if write.name != node:
+        why = "can only access CSINode with the same name as the requesting node"
+        raise refused(write, why)
+
+
+def _check_slice(write: Write, node: str) -> None:
+    state = write.old if write.operation == "DELETE" else write.object
+    if write.operation == "UPDATE" or ((state or {}).get("spec") or {}).get("nodeName") == node:
+        return
+    verb = write.operation.lower()
+    why = f"can only {verb} ResourceSlice with the same NodeName as the requesting node"
+    raise refused(write, why)
+
+
+def _only(write: Write, node: str, what: str) -> status.StatusError:
+    return refused(write, f"node {quote(node)} can only {what}")
+
+
+def _cannot_refer(write: Write, node: str, what: str) -> status.StatusError:
+    return refused(write, f"node {quote(node)} can not create pods that reference {what}")
+
+
+def _members(value: Any) -> Iterable[str]:
+    """Yield the names of all members in the volumes and containers of a pod."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield name
+            yield from _members(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _members(item)
+
+
+def _node_of(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def _labels(obj: Object) -> Mapping[str, str]:
+    return obj.get("metadata", {}).get("labels") or {}
+
+
+def _owners(obj: Object) -> list[Object]:
+    return obj["metadata"].get("ownerReferences") or []
+
+
+def _taints(node: Object) -> list[Object]:
+    return (node.get("spec") or {}).get("taints") or []
+
+
+def _claims(pod: Object) -> list[Object]:
+    return (pod.get("status") or {}).get("resourceClaimStatuses") or []
+
+
+def _without_progress(claim: Object) -> Object:
+    """Return a claim without the members that a kubelet may change."""
+    ignored = ("resourceVersion", "managedFields")
+    progress = ("capacity", "conditions", "allocatedResources", "allocatedResourceStatuses")
+    found = claim.get("status") or {}
+    return {
+        **claim,
+        "metadata": {key: value for key, value in claim["metadata"].items() if key not in ignored},
+        "status": {key: value for key, value in found.items() if key not in progress},
+    }
+
+
+def _changed(new: Mapping[str, str], old: Mapping[str, str]) -> set[str]:
+    return {key for key in {*new, *old} if new.get(key) != old.get(key)}
+
+
+def _forbidden(labels: Iterable[str]) -> Iterable[str]:
+    """Yield the labels that a node may not set."""
+    for label in labels:
+        domain = label.partition("/")[0] if "/" in label else ""
+        is_of_kubernetes = _is_in(domain, "kubernetes.io", "k8s.io")
+        is_own = label in _OWN_LABELS or _is_in(domain, *_OWN_DOMAINS)
+        if _is_in(domain, _RESTRICTED) or (is_of_kubernetes and not is_own):
+            yield label
+
+
+def _is_in(domain: str, *parents: str) -> bool:
+    return any(domain == parent or domain.endswith(f".{parent}") for parent in parents)
