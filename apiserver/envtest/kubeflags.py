@@ -12,9 +12,10 @@ from inkube.apiserver.admission import names
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 from inkube.schemas.golang import gotime
 
-_BOOL, _TEXT, _LIST = Flag("bool"), Flag("text"), Flag("list")
+_BOOL, _TEXT = Flag("bool"), Flag("text")
 
 SUPPORTED: Mapping[str, Flag] = {
+    "admission-control-config-file": Flag("text", "Configuration of admission plugins."),
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
     "audit-log-path": Flag("text", "Append audit events to this file."),
@@ -23,7 +24,10 @@ SUPPORTED: Mapping[str, Flag] = {
     "bind-address": Flag("text", "Address to listen on."),
     "cert-dir": Flag("text", "Where apiserver.crt and apiserver.key are, or are put."),
     "client-ca-file": Flag("text", "Accept client certificates of this authority."),
+    "default-not-ready-toleration-seconds": Flag("text", "Default toleration of pods."),
+    "default-unreachable-toleration-seconds": Flag("text", "Default toleration of pods."),
     "disable-admission-plugins": Flag("list", "Admission plugins that are not asked."),
+    "enable-admission-plugins": Flag("list", "Admission plugins that are off by default."),
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
     "help": Flag("bool", "Show this."),
@@ -42,7 +46,6 @@ SUPPORTED: Mapping[str, Flag] = {
 
 HARMLESS: Mapping[str, Flag] = {
     "allow-privileged": _BOOL,  # inkube never refuses a privileged pod
-    "enable-admission-plugins": _LIST,
     "endpoint-reconciler-type": _TEXT,
     "v": _TEXT,
 }
@@ -62,7 +65,7 @@ IGNORED_SWITCHES = (
 """Ignored flags without a value."""
 
 IGNORED_OPTIONS = (
-    "admission-control-config-file", "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
+    "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
     "audit-log-maxsize", "audit-log-mode", "authentication-config",
     "authentication-token-webhook-config-file", "authorization-config",
     "authorization-webhook-config-file", "cors-allowed-origins", "default-watch-cache-size",
@@ -110,6 +113,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "modules": "none",
     }
     for flag, option in (
+        ("admission-control-config-file", "admission_control_config_file"),
         ("audit-log-path", "audit_log"),
         ("audit-policy-file", "audit_policy_file"),
         ("client-ca-file", "client_ca_file"),
@@ -118,6 +122,10 @@ def options(arguments: Arguments) -> dict[str, Any]:
     ):
         if arguments.last(flag):
             result[option] = Path(arguments.last(flag))
+    for condition in ("not-ready", "unreachable"):
+        flag = f"default-{condition}-toleration-seconds"
+        if arguments.last(flag):
+            result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
     if arguments.last("event-ttl"):
         result["event_ttl"] = _seconds(arguments.last("event-ttl"))
     return result
@@ -136,11 +144,9 @@ def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:
     flag = f"{verb}-admission-plugins"
     plugins = tuple(filter(None, arguments.all(flag)))
     for name in plugins:
-        if name not in names.KNOWN | names.POLICIES:
+        if name not in names.KNOWN:
             raise FlagError(f'{flag} plugin "{name}" is unknown')
-    if verb == "disable" and names.POLICIES & set(plugins):
-        raise FlagError("admission policies cannot be turned off here")
-    return tuple(name for name in plugins if name not in names.POLICIES)
+    return plugins
 
 
 def _mode(arguments: Arguments) -> str:
@@ -175,6 +181,16 @@ def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65535:
         raise FlagError(f"--secure-port {text} must be between 0 and 65535, inclusive")
     return int(text)
+
+
+def _integer(flag: str, text: str) -> int:
+    try:
+        return int(text, 0)
+    except ValueError as error:
+        raise FlagError(
+            f'invalid argument "{text}" for "--{flag}" flag: strconv.ParseInt: parsing "{text}": '
+            "invalid syntax"
+        ) from error
 
 
 def _seconds(text: str) -> float:
