@@ -58,11 +58,19 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
 
 
 def decode_object(
-    body: bytes, media: Media, *, kind: str, want_duplicates: bool, needs_kind: bool = True
+    body: bytes,
+    media: Media,
+    *,
+    kind: str,
+    want_duplicates: bool,
+    needs_kind: bool = True,
+    typed_group: str | None = None,
 ) -> Decoded:
     """The object in a body. Raises StatusError 400 for anything else.
 
     `kind` is the kind of the path; bodies of built-in kinds can omit it (`needs_kind=False`).
+    `typed_group` is the group of a kind with a Go type. Its bodies can also omit the version, or
+    group and version; the apiVersion is then "".
     """
     try:
         decoded = decode(body, media, want_duplicates=want_duplicates)
@@ -78,6 +86,11 @@ def decode_object(
     if needs_kind and not value.get("kind"):
         text = body.decode("utf-8", "replace")
         raise unrecognized(body, kind, f"Object 'Kind' is missing in '{text}'")
+    if typed_group is not None and api_version.endswith("/"):
+        if api_version[:-1] not in ("", typed_group):
+            why = f"Object 'apiVersion' is missing in '{body.decode('utf-8', 'replace')}'"
+            raise cannot_handle("", value.get("kind") or kind, kind, why)
+        value["apiVersion"] = ""
     return decoded if decoded.value is not None else Decoded({}, [], media)
 
 

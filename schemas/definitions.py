@@ -198,6 +198,9 @@ class Definition:
     of failed preconditions then have other texts."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """The default propagation of a DELETE to dependents; `ignore`: requests cannot select one."""
+    permanent: tuple[tuple[str, ...], str] = ((), "")
+    """Names that a DELETE of one object refuses, and the reason. Upstream, the kind's own storage
+    checks them, which a DELETE of the collection does not call."""
     undecided_warning: str = ""
     """The warning for a DELETE that does not specify a propagation; "": no warning."""
     generation: tuple[str, ...] | None = None

@@ -64,6 +64,17 @@ def split_api_version(api_version: str) -> tuple[str, str]:
     return (group, version) if slash else ("", api_version)
 
 
+def canonical_api_version(api_version: str) -> str:
+    """An apiVersion as Go prints it after parsing: `/v1` is `v1`, `/` is "", and a text with more
+    than one slash, which does not parse, is "/".
+
+    Follows apimachinery/pkg/runtime/schema (ParseGroupVersion, GroupVersion.String).
+    """
+    if api_version.count("/") > 1:
+        return "/"
+    return api_version.removeprefix("/")
+
+
 def controller_reference(owner: Object) -> Object:
     """The owner reference for objects that `owner` controls (metav1.NewControllerRef)."""
     return {

@@ -164,16 +164,17 @@ def conflict(group: str, resource: str, name: str, reason_text: str = STALE) -> 
     )
 
 
-def wrong_uid(
-    group: str, resource: str, name: str, key: str, expected: str, actual: str
+def precondition_failed(
+    place: tuple[str, str, str], key: str, member: str, expected: str, actual: str
 ) -> StatusError:
-    """409 with the text of the store: the object at a key has another uid."""
+    """409 with the text of the store: the object at a key has another `member`, UID or
+    ResourceVersion. `place` is the group, the resource and the name."""
     message = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {expected}, "
-        f"UID in object meta: {actual}"
+        f"AdditionalErrorMsg: Precondition failed: {member} in precondition: {expected}, "
+        f"{member} in object meta: {actual}"
     )
-    return conflict(group, resource, name, message)
+    return conflict(*place, message)
 
 
 def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:

@@ -21,7 +21,7 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
 from inkube.schemas.gotypes import table
 from inkube.schemas.lazyproperty import cached_property
-from inkube.schemas.meta import GVK, GVR
+from inkube.schemas.meta import GVK, GVR, canonical_api_version
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.served import Served
@@ -411,7 +411,8 @@ def read_path(obj: Object, path: str) -> Any:
 
 def _another_version(actual: str, served: Served) -> StatusError:
     return status.bad_request(
-        f"the API version in the data ({actual}) does not match the expected API version "
+        f"the API version in the data ({canonical_api_version(actual)}) does not match the "
+        "expected API version "
         f"({served.api_version})"
     )
 

@@ -189,10 +189,7 @@ class Handlers:
             body = status.success(resource.group, resource.plural, request.name, uid)
             form = exchange.form.without_transform()
             return responses.render(body, form, warnings=request.warnings)
-        form = exchange.form  # the response for a remaining object can be its metadata
-        if form.kind != "PartialObjectMetadata":
-            form = form.without_transform()
-        return await self._object_response(request, outcome.entry, form)
+        return await self._object_response(request, outcome.entry, exchange.form)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """Delete all objects that the selectors match, and return them as they were listed."""
@@ -215,7 +212,7 @@ class Handlers:
             except status.StatusError as error:
                 if error.reason != status.Reason.NOT_FOUND:
                     raise
-        return await self._renderer.page(request, page, exchange.form.without_transform())
+        return await self._renderer.page(request, page, exchange.form)
 
     async def _delete_options(self, exchange: Exchange) -> tuple[Request, DeleteOptions]:
         """Return the request with the options of a delete. Raises StatusError 400 or 422."""

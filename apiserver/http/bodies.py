@@ -103,6 +103,7 @@ def decode_object(request: Request, body: bytes, media: str) -> Sent:
         kind=served.kind,
         want_duplicates=validation != "Ignore",
         needs_kind=wording.body_names_kind,
+        typed_group=served.gvk.group if wording.has_messages else None,
     )
     duplicates = decoded.strict_texts() if validation == "Strict" else decoded.duplicates
     if not wording.has_messages:

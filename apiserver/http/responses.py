@@ -121,11 +121,19 @@ def unknown_path(*, plain: bool) -> web.Response:
 def compress(response: BodyResponse, accept_encoding: str) -> None:
     """Send a large body as gzip if the client accepts that."""
     body = response.body
-    if "gzip" not in accept_encoding or (isinstance(body, bytes) and len(body) < GZIP_FROM):
+    if not _accepts_gzip(accept_encoding) or (isinstance(body, bytes) and len(body) < GZIP_FROM):
         return
     response.compressed = True
     response.headers["Content-Encoding"] = "gzip"
     response.headers["Vary"] = "Accept-Encoding"
+
+
+def _accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether a client asks for gzip without a weight, as `negotiateContentEncoding` of
+    apiserver/pkg/endpoints/handlers/responsewriters reads the header."""
+    if accept_encoding == "gzip":
+        return True
+    return "gzip" in (token.strip(" \t") for token in accept_encoding.split(","))
 
 
 def _quote(text: str) -> str:

@@ -35,6 +35,9 @@ async def check(write: Write, options: DeleteOptions) -> None:
     """Find the object in the request's version. Raises StatusError 404 if it is not stored, and 409
     if it does not meet the preconditions."""
     request, entry = write.request, write.entry
+    permanent, why = request.resource.definition.permanent
+    if request.name in permanent and not request.in_collection:
+        raise status.forbidden(request.resource.group, request.resource.plural, request.name, why)
     if entry is None:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     deletion.check_preconditions(request, entry, options)

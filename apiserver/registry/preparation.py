@@ -199,6 +199,5 @@ def wrong_uid(request: Request, uid: str, current: str) -> status.StatusError:
     """Return the error for an object whose uid differs from the stored uid. `current` is "" if no
     object is stored."""
     resource = request.resource
-    return status.wrong_uid(
-        resource.group, resource.plural, request.name, request.key, uid, current
-    )
+    place = (resource.group, resource.plural, request.name)
+    return status.precondition_failed(place, request.checked_key, "UID", uid, current)

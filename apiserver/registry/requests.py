@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
+from inkube.apiserver.registry.keys import ROOT
 from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas.objects import Empty, Object
@@ -149,6 +150,12 @@ class Request(NamedTuple):
     def key(self) -> str:
         """The key of the object in the store."""
         return self.resource.key(self.namespace, self.name)
+
+    @property
+    def checked_key(self) -> str:
+        """The key in an error about a precondition. A dry run checks preconditions before the store
+        adds its prefix (registry/generic/registry/dryrun.go)."""
+        return f"/{self.key.removeprefix(ROOT)}" if self.options.dry_run else self.key
 
     @property
     def consent(self) -> Consent | None:

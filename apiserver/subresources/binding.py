@@ -41,9 +41,7 @@ class Binder:
         """Return the pod with its node. Raises StatusError 409."""
         pod = request.copy(entry)
         meta, spec = pod["metadata"], pod["spec"]
-        wanted = binding["metadata"].get("uid")
-        if wanted and wanted != meta["uid"]:
-            raise status.wrong_uid("", "pods", request.name, request.key, wanted, meta["uid"])
+        _check_preconditions(request, binding["metadata"], meta["uid"], str(entry.revision))
         why = ""
         if "deletionTimestamp" in meta:
             why = f"pod {request.name} is being deleted, cannot be assigned to a host"
@@ -69,6 +67,18 @@ class Binder:
             },
         )
         return pod
+
+
+def _check_preconditions(request: Request, sent: Object, uid: str, version: str) -> None:
+    """Compare the uid and the resourceVersion of a binding, if it has them, with those of its pod.
+    Raises StatusError 409."""
+    place = ("", "pods", request.name)
+    for member, wanted, current in (
+        ("UID", sent.get("uid"), uid),
+        ("ResourceVersion", sent.get("resourceVersion"), version),
+    ):
+        if wanted and wanted != current:
+            raise status.precondition_failed(place, request.checked_key, member, wanted, current)
 
 
 def _node(binding: Object) -> str:
@@ -103,6 +113,8 @@ class BindingHandler:
         if request.resource.plural != "pods":
             pods = self._pods()
             version = pods.versions[request.served.name]
+            if not meta.get("name"):  # no key can be made of it (registry.NamespaceKeyFunc)
+                raise status.bad_request("Name parameter required.")
             request = request._replace(
                 resource=pods,
                 served=version,

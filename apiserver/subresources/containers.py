@@ -209,6 +209,8 @@ class PodStreams:
 
     async def forward(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET or POST: connections to ports of the pod."""
+        self._check_method(exchange)
+        _check_ports(exchange.query)
         self._check_verb(exchange)
         pod = self._registry.get(exchange.request).value
         path = f"portForward/{exchange.request.namespace}/{exchange.request.name}"
@@ -240,20 +242,24 @@ class PodStreams:
         node = self._node(pod)
         if node is None:
             raise status.bad_request(f"pod {exchange.request.name} does not have a host assigned")
+        if not self._answers(pod):
+            nodeless.check_address(node)
         connection = exchange.http.headers.get("Connection", "").lower()
         if "upgrade" not in connection or "Upgrade" not in exchange.http.headers:
             raise status.bad_request("Upgrade request required")
         return self._kubelet_of(pod, node, path)
+
+    def _check_method(self, exchange: Exchange) -> None:
+        if exchange.http.method not in ("GET", "POST"):
+            raise _not_allowed()
 
     def _check_verb(self, exchange: Exchange) -> None:
         """Permit only GET and POST. A GET also needs the permission to create, like a POST.
 
         pkg/registry/core/pod/rest/subresources.go, ensureAuthorizedForVerb.
         """
-        method = exchange.http.method
-        if method not in ("GET", "POST"):
-            raise _not_allowed()
-        if method == "GET":
+        self._check_method(exchange)
+        if exchange.http.method == "GET":
             require(
                 self._authorizer,
                 attributes.of_object(exchange.request, "create", exchange.request.name),
@@ -277,6 +283,10 @@ class PodStreams:
             raise nodeless.unreachable(node, path)
         return kubelet
 
+    def _answers(self, pod: Object) -> bool:
+        kubelet = self._kubelet()
+        return kubelet is not None and kubelet.answers(pod)
+
     def _stream_options(self, exchange: Exchange) -> Any:
         query = exchange.query
         found = streaming.commands.StreamOptions(
@@ -294,6 +304,17 @@ class PodStreams:
 
 def _not_allowed() -> status.StatusError:
     return status.method_not_allowed()
+
+
+def _check_ports(query: Query) -> None:
+    """Check the ports of a PodPortForwardOptions, which are read before the pod. Raises StatusError
+    400, as `Convert_Slice_string_To_Slice_int32` of apimachinery words it."""
+    for value in query.getall("ports", ()):
+        for text in value.split(","):
+            try:
+                strconv.parse_uint(text, bits=16)
+            except ValueError as error:
+                raise status.bad_request(f"cannot convert to []int32: {error}") from error
 
 
 def _log_query(query: Query, name: str) -> LogQuery:

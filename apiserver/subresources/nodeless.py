@@ -52,13 +52,20 @@ def log_errors(query: Query) -> list[FieldError]:
     return errors
 
 
-def unreachable(node: Object, path: str) -> status.StatusError:
-    """Return the error 500: nothing listens at the address of the node's kubelet."""
+def check_address(node: Object) -> str:
+    """Return the address of the node's kubelet. Raises StatusError 500 if it has none."""
     addresses = (node.get("status") or {}).get("addresses") or ()
-    name = node["metadata"]["name"]
     host = next((one.get("address") for one in addresses if one.get("type") == "InternalIP"), None)
     if host is None:
-        return status.unknown(f"no preferred addresses found; known addresses: [] of node {name}")
+        name = node["metadata"]["name"]
+        raise status.unknown(f"no preferred addresses found; known addresses: [] of node {name}")
+    return str(host)
+
+
+def unreachable(node: Object, path: str) -> status.StatusError:
+    """Return the error 500: nothing listens at the address of the node's kubelet. Raises it if the
+    node has no address."""
+    host = check_address(node)
     endpoints = (node.get("status") or {}).get("daemonEndpoints") or {}
     port = (endpoints.get("kubeletEndpoint") or {}).get("Port") or _KUBELET_PORT
     text = f'Get "https://{host}:{port}/{path}": no kubelet can be reached from this server'

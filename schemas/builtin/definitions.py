@@ -24,6 +24,10 @@ _UNDECIDED = {
         "this warning"
     )
 }
+_SYSTEM_CLASSES = ("system-cluster-critical", "system-node-critical")
+_PERMANENT = {
+    "priorityclasses": (_SYSTEM_CLASSES, "this is a system priority class and cannot be deleted")
+}
 _SCALE = Scale(".spec.replicas", ".status.replicas", ".status.selector")
 
 
@@ -73,6 +77,7 @@ def _definition(resource: resources.Resource, minor: int) -> Definition:
         minor=minor,
         verbs=resource.verbs,
         undecided_warning=_UNDECIDED.get(resource.plural, ""),
+        permanent=_PERMANENT.get(resource.plural, ((), "")),
         **{"unconditional_update": True, "relaxed_subresources": True, **resource.flags},
     )
 

@@ -26,12 +26,12 @@ def parse_int(text: str) -> int:
     return value
 
 
-def parse_uint(text: str) -> int:
-    """`strconv.ParseUint(text, 10, 64)`."""
+def parse_uint(text: str, *, bits: int = 64) -> int:
+    """`strconv.ParseUint(text, 10, bits)`."""
     if not _UNSIGNED.fullmatch(text):
         raise failed("ParseUint", text, "invalid syntax")
     value = _bounded(text)
-    if value >= 2**64:
+    if value >= 2**bits:
         raise failed("ParseUint", text, "value out of range")
     return value
 

@@ -13,7 +13,7 @@ import orjson
 
 from inkube.schemas import status
 from inkube.schemas.golang import gotext
-from inkube.schemas.meta import split_api_version
+from inkube.schemas.meta import canonical_api_version, split_api_version
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import fieldsets, managedfields, typedvalidation
 from inkube.schemas.ownership.fieldsets import FieldSet
@@ -96,7 +96,8 @@ def _empty(patch: Object) -> Object:
 
 def _check_request(patch: Object, live: Object | None, writer: Writer) -> None:
     kind = writer.kind or (live or patch).get("kind", "")
-    if patch.get("apiVersion") != writer.api_version or patch.get("kind") != kind:
+    version = canonical_api_version(_text(patch, "apiVersion"))
+    if version != writer.api_version or patch.get("kind") != kind:
         raise status.bad_request(f"invalid object type: {_gvk(patch)}")
     metadata = patch.get("metadata")
     if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
@@ -283,7 +284,10 @@ def _where(obj: Object) -> str:
 
 
 def _gvk(obj: Object) -> str:
-    group, version = split_api_version(_text(obj, "apiVersion"))
+    api_version = canonical_api_version(_text(obj, "apiVersion"))
+    if api_version == "/":
+        return "/, Kind="
+    group, version = split_api_version(api_version)
     return f"{group}/{version}, Kind={_text(obj, 'kind')}"
 
 

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.http import compression
+from inkube.apiserver.http import compression, responses
 from inkube.apiserver.http.responses import GZIP_FROM
 
 SECRETS = "/api/v1/namespaces/{}/secrets"
@@ -54,3 +54,17 @@ async def test_only_lists_as_long_as_the_reference_packs_are_packed(web_of):
                 sizes[len(answer.body), accept] = "Content-Encoding" in answer.headers
     assert {size >= GZIP_FROM for size, _ in sizes} == {True, False}
     assert all(packed == (size >= GZIP_FROM) for (size, _), packed in sizes.items())
+
+
+@pytest.mark.parametrize(
+    ("header", "is_packed"),
+    [
+        ("gzip", True), (" gzip ", True), ("br,gzip", True), ("gzip;q=0.5, gzip", True),
+        ("gzip;q=0.5", False), ("gzip;q=0", False), ("GZIP", False), ("x-gzip", False),
+        ("*", False), ("", False), ("identity;q=0", False),
+    ],
+)  # fmt: skip
+def test_only_gzip_without_a_weight_is_packed(header, is_packed):
+    response = responses.data(b"x" * GZIP_FROM)
+    responses.compress(response, header)
+    assert (response.headers.get("Content-Encoding") == "gzip") is is_packed

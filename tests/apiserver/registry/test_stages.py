@@ -91,4 +91,5 @@ def test_nothing_in_a_stage_asks_whether_it_is_a_dry_run() -> None:
         ("fast.py", "self.queues is None or not change.reads or write.dry_run"),
         ("admission.py", "write.dry_run"),
         ("requestoptions.py", "write.dry_run"),
+        ("requests.py", "self.options.dry_run"),  # the text of an error
     }
