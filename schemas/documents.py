@@ -78,6 +78,31 @@ class Document:
         at = line - self.line
         return lines[at].decode("utf-8", "replace").rstrip("\r") if 0 <= at < len(lines) else ""
 
+    def has_twice(self, key: str, line: int) -> bool:
+        """Whether the mapping with the key in a line of the document, counted from 1, contains it
+        twice itself: a member that replaces one of a merge (`<<: *base`) occurs once."""
+        return any(
+            sum(each.value == key for each in names) > 1
+            for names in self._keys
+            if any(each.value == key and each.start_mark.line == line - 1 for each in names)
+        )
+
+    @cached_property
+    def _keys(self) -> "list[list[yaml.Node]]":
+        """The keys of each mapping of the document."""
+        found, seen, pending = [], set[int](), [self._root] if self._root else []
+        while pending:
+            node = pending.pop()
+            if id(node) in seen:
+                continue  # an alias
+            seen.add(id(node))
+            if isinstance(node, yaml.MappingNode):
+                found.append([name for name, _ in node.value])
+                pending += [value for _, value in node.value]
+            elif isinstance(node, yaml.SequenceNode):
+                pending += node.value
+        return found
+
     @cached_property
     def _lines(self) -> list[bytes]:
         return self.body.split(b"\n")

@@ -115,12 +115,12 @@ def _walk(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 def _is_regular(path: str) -> bool:
-    """Whether a file can be read again and has an end: no pipe, socket or device. A link without a
-    target is an error when it is read."""
+    """Whether a file can be read again and has an end: no pipe, socket or device, and no link that
+    leads nowhere."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
-        return True
+        return False
 
 
 def is_manifest_name(name: str) -> bool:

@@ -4,6 +4,7 @@ A repository contains kustomizations, patches, charts, values and configurations
 are named in the summary, and not checked as objects.
 """
 
+import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePath
@@ -12,12 +13,15 @@ from typing import Any
 import yaml
 
 from inkube.apiserver.validate.files import STDIN
+from inkube.schemas import builtin
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.offline import Read, Unreadable
 
 _KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _CHART = "Chart.yaml"
 _OF_CHARTS = re.compile(r"(Chart|values[^/]*|requirements|ci/[^/]*)\.(yaml|yml|lock|json)|.*\.tpl")
+_INDEX = "index.yaml"
+_OF_INDEX = re.compile(rb"^entries\s*:", re.MULTILINE)
 _TEMPLATE = re.compile(rb"\{\{")
 TEMPLATE = "template"
 _PLACEHOLDERS = ("{{", "${")
@@ -72,6 +76,8 @@ class Folders:
         file = PurePath(path)
         if file.name in _KUSTOMIZATIONS:
             return "kustomization"
+        if file.name == _INDEX and _OF_INDEX.search(body):
+            return "file of a Helm repository"
         chart = next((parent for parent in file.parents if self._has_chart(parent)), None)
         if chart is not None:
             within = file.relative_to(chart).as_posix()
@@ -124,7 +130,19 @@ def document_kind(read: Read) -> str:
     if isinstance(notes, dict) and str(notes.get(_LOCAL)).lower() == "true":
         return "local configuration"
     known = _CONFIGURATIONS.get((version, read.value["kind"]))
-    return known or _TOOLS.get(group) or _TOOLS.get(version, "")
+    known = known or _TOOLS.get(group) or _TOOLS.get(version, "")
+    return known or ("object of another program" if _is_foreign(group, read.value["kind"]) else "")
+
+
+def _is_foreign(group: str, kind: str) -> bool:
+    """Whether no server can have a kind: groups of custom resources have a dot. Misspelled groups
+    of Kubernetes, and those of its kinds, are not foreign."""
+    if not group or "." in group:
+        return False
+    defined = builtin.definitions()
+    groups = {each.group for each in defined if "." not in each.group}
+    near = difflib.get_close_matches(group.lower(), [*groups, "extensions"], 1)
+    return not near and kind.lower() not in {each.names.kind.lower() for each in defined}
 
 
 def text_kind(part: Unreadable) -> str:

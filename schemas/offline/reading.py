@@ -15,6 +15,8 @@ _LOOKS_LIKE = re.compile(
     rb"""^(apiVersion|kind)\s*:|^\s{0,4}"(apiVersion|kind)"\s*:""", re.MULTILINE
 )
 """A member of objects at the top of a document, even if the document cannot be read."""
+_REPEATED_KEY = re.compile(r'^line (\d+): key "(.*)" already set in map$', re.DOTALL)
+_MERGES = re.compile(rb"<<\s*:")
 _ORIGINS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
 """Annotations of kustomize with the file of an object."""
 
@@ -108,8 +110,20 @@ def parts(document: Document) -> Iterator[Part]:
     objects = list(_unpacked(document, decoded.value, ""))
     first = next((each for each in objects if isinstance(each, Read)), whole)
     for text in decoded.duplicates:
-        yield Repeated(first, text)
+        if not _only_replaces(document, text):
+            yield Repeated(first, text)
     yield from objects
+
+
+def _only_replaces(document: Document, text: str) -> bool:
+    """Whether a key that a server's YAML calls repeated replaces one of a merge (`<<: *base`).
+    kubectl resolves merges before it sends the object."""
+    told = _REPEATED_KEY.search(text)
+    return (
+        told is not None
+        and _MERGES.search(document.body) is not None
+        and not document.has_twice(told[2], int(told[1]))
+    )
 
 
 def _unpacked(document: Document, value: Any, path: str) -> Iterator[Part]:
@@ -117,16 +131,25 @@ def _unpacked(document: Document, value: Any, path: str) -> Iterator[Part]:
     if missing:
         read = Read(document, {}, path)
         yield Unreadable(read, "not-an-object", missing, not path and not _looks_like(value))
-    elif isinstance(value.get("items"), list) and value["kind"].endswith("List"):
-        for index, item in enumerate(value["items"]):
+    elif "items" in value and value["kind"].endswith("List") and _is_list(value["items"]):
+        for index, item in enumerate(value["items"] or ()):
             yield from _unpacked(document, item, f"{path}items[{index}].")
     else:
         yield Read(document, value, path)
 
 
+def _is_list(items: Any) -> bool:
+    return items is None or isinstance(items, list)
+
+
 def _looks_like(value: Any) -> bool:
-    """Whether a value has a member of objects with the type that it has in objects."""
-    return isinstance(value, dict) and ("kind" in value or isinstance(value.get("apiVersion"), str))
+    """Whether a value has a member of objects as objects have it: `kind: discovery#restDescription`
+    and `apiVersion: 2` are of other programs."""
+    if not isinstance(value, dict):
+        return False
+    kind = value.get("kind", "")
+    named = not isinstance(kind, str) or re.fullmatch(r"[A-Za-z][A-Za-z0-9]*|", kind) is not None
+    return ("kind" in value and named) or isinstance(value.get("apiVersion"), str)
 
 
 def _missing(value: Any) -> str:

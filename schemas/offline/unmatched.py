@@ -10,6 +10,7 @@ from inkube.schemas.offline.findings import Finding, at
 from inkube.schemas.offline.reading import Read
 from inkube.schemas.offline.removed import removal_of
 
+_OF_KUBERNETES = ".k8s.io"
 _DEFINE = "if it is a custom resource, pass its definition with --definitions"
 
 
@@ -54,6 +55,8 @@ def _other_names(gvk: GVK, known: Collection[Definition]) -> str:
     """The name that was probably meant, "" if none is near."""
     named = [each for each in known if each.names.kind.lower() == gvk.kind.lower()]
     own_group = [each for each in named if each.group == gvk.group]
+    if not own_group and "." in gvk.group and not gvk.group.endswith(_OF_KUBERNETES):
+        return ""  # a custom resource can have the kind of another group: a Service of Knative
     for each in own_group or named:
         versions = [version.name for version in each.served()]
         version = gvk.version if own_group and gvk.version in versions else versions[0]

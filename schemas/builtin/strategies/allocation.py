@@ -14,6 +14,8 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
 
+_OF_IPV6 = "fd00::1"
+"""An address for services in IPv6 if no cluster assigns one."""
 _WIDEST = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
 
 
@@ -58,6 +60,17 @@ def _is_external(spec: Object) -> bool:
 
 def _is_balanced(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer"
+
+
+def assume_families(spec: Object) -> None:
+    """Settle the families of a service as a cluster that has all of them, in place: they are those
+    of its addresses, and the first address is of its first family."""
+    given = [addresses.parse(each) for each in spec.get("clusterIPs") or ()]
+    families = spec.get("ipFamilies") or []
+    if families[:1] == ["IPv6"] and not given:
+        spec["clusterIP"] = _OF_IPV6
+    elif given and None not in given and not families:
+        spec["ipFamilies"] = [f"IPv{each.version}" for each in given if each is not None]
 
 
 def allocate(service: Object, allocator: Allocator, reservation: Reservation | None) -> None:

@@ -25,7 +25,7 @@ class Services(BuiltinStrategy):
 
     def __init__(self, definition: Definition, allocator: Allocator | None = None) -> None:
         """Create the strategy. Without an `allocator`, each service gets addresses as the only
-        service."""
+        service, in a cluster that has the families it asks for."""
         super().__init__(definition)
         self._allocator = allocator
 
@@ -49,6 +49,8 @@ class Services(BuiltinStrategy):
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
         if spec["type"] != "ExternalName":
+            if self._allocator is None:
+                allocation.assume_families(spec)
             allocation.allocate(obj, self._allocator or Allocator(), context.reservation)
         elif spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
             del spec["internalTrafficPolicy"]  # no effect for this type; invalid values stay

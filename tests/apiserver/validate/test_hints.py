@@ -38,6 +38,8 @@ def test_a_removed_version_names_its_end_and_its_successor(run, api_version, kin
         ("v1", "Deployment", "did you mean apiVersion: apps/v1, kind: Deployment?"),
         ("app/v1", "Deployment", "did you mean apiVersion: apps/v1, kind: Deployment?"),
         ("v1", "Pood", "did you mean kind: Pod?"),
+        ("serving.knative.dev/v1", "Service", "pass its definition with --definitions"),
+        ("extension/v1beta1", "Ingres", "pass its definition with --definitions"),
     ],
 )
 def test_another_mistake_has_the_hint_of_its_cause(run, api_version, kind, hint):
