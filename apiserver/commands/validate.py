@@ -152,6 +152,7 @@ def validate_command(files: tuple[str, ...], **values: Any) -> None:
     try:
         values = _with_settings(files, values)
         plan = _plan(files, values)
+        edited = EditedFiles(lambda: validate.watched(plan)) if values["watch"] else None
         result = validate.run(plan, _progress())
         _check_empty(result, allowed=values["allow_empty"])
     except InputError as error:
@@ -163,15 +164,14 @@ def validate_command(files: tuple[str, ...], **values: Any) -> None:
         click.echo("inkube validate has a defect: please report it with the lines above", err=True)
         sys.exit(INTERNAL)
     _show(result, values)
-    if values["watch"]:
-        _watch(plan, values)
+    if edited is not None:
+        _watch(edited, plan, values)
     if result.errors:
         sys.exit(FINDINGS)
 
 
-def _watch(plan: Plan, values: dict[str, Any]) -> NoReturn:
+def _watch(edited: EditedFiles, plan: Plan, values: dict[str, Any]) -> NoReturn:
     """Check again after each change, until the user interrupts."""
-    edited = EditedFiles(lambda: validate.watched(plan))
     while True:
         try:
             asyncio.run(edited.wait_for_change())

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from inkube.apiserver import declared
-from inkube.apiserver.configuration import Options
+from inkube.apiserver.configuration import BadOption, Options
 from inkube.apiserver.validate import definitions, files, recognised
 from inkube.apiserver.validate.files import File
-from inkube.apiserver.validate.plan import Plan, Skipped
+from inkube.apiserver.validate.plan import InputError, Plan, Skipped
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
 from inkube.schemas.objects import Object
@@ -66,7 +66,10 @@ class Checker:
 
     def _of_minor(self, minor: int) -> offline.Checks:
         kinds = offline.Kinds.of_minor(minor)
-        options = Options(modules=self._plan.modules)
+        try:
+            options = Options(modules=self._plan.modules)
+        except BadOption as error:
+            raise InputError(str(error)) from error
         kinds.declared_groups = frozenset(options.module_groups)
         kinds.declare = lambda: declared.judged_kinds(options)
         return offline.Checks(

@@ -100,12 +100,14 @@ class Kinds:
             return self._of(own.definition, gvk, crds.CustomServed, own.strategy, own.mutate)
         if key in self.of_kubernetes:
             found = self.of_kubernetes[key]
-            return self._of(
+            checked = self._of(
                 found,
                 gvk,
                 builtin.served.of,
                 lambda: strategies.of(found.group, found.names.plural, self.minor),
             )
+            if checked is not None:
+                return checked
         schema = self.foreign.get((gvk.group, gvk.version, gvk.kind.lower()))
         if schema is not None:
             found = _definition(gvk, schema, self.minor)

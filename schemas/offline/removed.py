@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from inkube.schemas import caches, releases
+from inkube.schemas import caches
 from inkube.schemas.meta import GVK
 
 _NOTHING = "-"
@@ -21,14 +21,16 @@ class Removal(NamedTuple):
         """Whether the first minor without the version is after `old`, and `new` at the latest."""
         return old < self.minor <= new
 
-    def hint(self, gvk: GVK) -> str:
-        """What happened, and what to do."""
-        is_past = self.minor <= releases.NEWEST.minor
-        verb = "was removed in" if is_past else "is off by default and ends with"
-        text = f"{gvk.api_version} {gvk.kind} {verb} Kubernetes 1.{self.minor}"
+    def hint(self, gvk: GVK, minor: int) -> str:
+        """What happened to a version that a minor does not serve, and what to do."""
+        verb = "was removed in" if self.minor <= minor else "is off by default and ends with"
+        return f"{gvk.api_version} {gvk.kind} {verb} Kubernetes 1.{self.minor}; {self.advice(gvk)}"
+
+    def advice(self, gvk: GVK) -> str:
+        """What to do."""
         if gvk.kind == "PodSecurityPolicy":
-            return f"{text}; {_NO_POD_SECURITY}"
-        return f"{text}; " + (f"use {self.replacement}" if self.replacement else _HINT_NOTHING)
+            return _NO_POD_SECURITY
+        return f"use {self.replacement}" if self.replacement else _HINT_NOTHING
 
 
 @caches.of_values(1)

@@ -19,9 +19,8 @@ def finding(read: Read, gvk: GVK, known: Collection[Definition], minor: int) -> 
     text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
     removal = removal_of(gvk)
     if removal is not None:
-        return at(
-            read, "removed-version", text, type="NotFound", hint=removal.hint(gvk), on_key=True
-        )
+        hint = removal.hint(gvk, minor)
+        return at(read, "removed-version", text, type="NotFound", hint=hint, on_key=True)
     hint = _other_minors(gvk, minor) or _other_names(gvk, known) or _DEFINE
     return at(read, "unknown-kind", text, type="NotFound", hint=hint)
 
@@ -31,7 +30,7 @@ def removed_until(read: Read, gvk: GVK, minor: int) -> Iterator[Finding]:
     removal = removal_of(gvk)
     if removal is not None and removal.minor <= minor:
         text = f"Kubernetes 1.{removal.minor} does not serve {gvk.api_version} {gvk.kind}"
-        yield at(read, "removed-version", text, type="NotFound", hint=removal.hint(gvk))
+        yield at(read, "removed-version", text, type="NotFound", hint=removal.advice(gvk))
 
 
 def _other_minors(gvk: GVK, minor: int) -> str:

@@ -1,11 +1,14 @@
 """Definitions from where they are: every place says the same about an object."""
 
 import asyncio
+import gzip
 import json
 
 import boats
 import pytest
 
+from inkube.apiserver.capture import CaptureScope, Cluster
+from inkube.apiserver.capture.capture import capture
 from inkube.apiserver.server import APIServer
 
 SPEC = {
@@ -82,6 +85,27 @@ async def test_a_snapshot_defines_kinds(run, tmp_path):
     async with APIServer(definitions=[CRD]) as server:
         await (await server.snapshot()).save(tmp_path / "saved.db")
     await asyncio.to_thread(check, run, "saved.db")
+
+
+async def test_a_capture_defines_kinds_and_so_does_a_file_of_any_size(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("inkube.apiserver.validate.files.MOST", 500)
+    async with APIServer(definitions=[CRD]) as server:
+        (tmp_path / "config").write_text(server.kubeconfig())
+        async with Cluster(tmp_path / "config") as cluster:
+            await capture(cluster, tmp_path / "captured.db", CaptureScope(), report=print)
+    await asyncio.to_thread(check, run, "captured.db")
+
+
+def test_a_dump_defines_kinds(run, tmp_path):
+    """Of must-gather, which has a file for each CRD, and of `kubectl get crds -o json`."""
+    name = f"{CRD['metadata']['name']}.yaml"
+    folder = "dump/cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions"
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / name).write_text(f"---\n{json.dumps(CRD)}")
+    listed = {"apiVersion": "v1", "kind": "List", "items": [CRD]}
+    (tmp_path / "list.json.gz").write_bytes(gzip.compress(json.dumps(listed).encode()))
+    check(run, "dump")
+    check(run, "list.json.gz")
 
 
 async def test_a_running_server_defines_kinds(run, tmp_path):

@@ -1,5 +1,7 @@
 """Why nothing matches an object: removed versions, misspellings, definitions that are missing."""
 
+import json
+
 import pytest
 
 from inkube.schemas import builtin, releases
@@ -66,3 +68,29 @@ def test_the_table_names_no_version_that_kubernetes_serves():
             for version in resource.versions:
                 removal = removal_of(GVK(resource.group, version, resource.kind))
                 assert removal is None or removal.minor > release.minor, (resource, version)
+
+
+def test_a_version_that_a_minor_does_not_serve_yet_or_any_more(run):
+    files = {"a.yaml": _object("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema")}
+    for minor, words in ((1.31, "is off by default and ends with"), (1.32, "was removed in")):
+        done = run("a.yaml", "--kubernetes-version", str(minor), files=files)
+        assert f"{words} Kubernetes 1.32; use flowcontrol.apiserver.k8s.io/v1" in done.out
+
+
+def test_a_version_that_a_cluster_serves_and_a_later_one_does_not(run):
+    """A beta version is known from the OpenAPI document of a cluster that has switched it on."""
+    kind = {"group": "networking.k8s.io", "version": "v1beta1", "kind": "IPAddress"}
+    schema = {"properties": {"spec": {}}, "x-kubernetes-group-version-kind": [kind]}
+    document = {"openapi": "3.0.0", "components": {"schemas": {"a": schema}}}
+    files = {
+        "a.yaml": _object("networking.k8s.io/v1beta1", "IPAddress"),
+        "b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+        "v3.json": json.dumps(document),
+    }
+    arguments = ("a.yaml", "b.yaml", "-d", "v3.json", "--removed-in")
+    assert run(*arguments, "1.36", files=files).code == 0
+    done = run(*arguments, "1.37")
+    assert "error[removed-version]" in done.out
+    assert "Kubernetes 1.37 does not serve networking.k8s.io/v1beta1 IPAddress" in done.out
+    assert "= use networking.k8s.io/v1\n" in done.out
+    assert done.code == 1
