@@ -40,6 +40,7 @@ from inkube.apiserver.http import (
     deciding,
     httprequest,
     logs,
+    manager_name,
     negotiation,
     read_timeout,
     requests,
@@ -367,7 +368,10 @@ class App:
             return await self._serve_unknown(request, info, user)
         if parts.defaults.is_missing(info.group, info.resource, info.name or info.selected_name):
             await parts.defaults.create(info.group, info.resource, info.name or info.selected_name)
-        asked = route.request(info, user, request.lifetime)
+        manager = ""
+        if request.method not in _READS:
+            manager = manager_name(request.headers.get(hdrs.USER_AGENT, ""))
+        asked = route.request(info, user, request.lifetime, manager)
         if audit_context is not None:
             audit_context.asked = asked
         if info.assumes_namespace:

@@ -54,8 +54,11 @@ class Route:
     handler: Handler | None = None
     """The handler, known after the first request that reached it."""
 
-    def request(self, info: RequestInfo, user: User, lifetime: Lifetime | None = None) -> Request:
-        """Return the request for the registry."""
+    def request(
+        self, info: RequestInfo, user: User, lifetime: Lifetime | None = None, manager: str = ""
+    ) -> Request:
+        """Return the request for the registry. `manager` owns the fields that it sets, if its
+        options do not name another one."""
         return intake.request(
             info.verb,
             self.resource,
@@ -64,6 +67,7 @@ class Route:
             namespace=info.namespace,
             name=info.name,
             subresource=info.subresource,
+            manager=manager,
             lifetime=lifetime,
         )
 

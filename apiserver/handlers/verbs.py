@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple
 
-from aiohttp import hdrs, web
+from aiohttp import web
 from multidict import MultiDictProxy
 
 from inkube.apiserver.faults import Injection
@@ -18,7 +18,6 @@ from inkube.apiserver.http import (
     Form,
     RequestInfo,
     bodies,
-    manager_name,
     read_delete_options,
     read_list_options,
     read_timeout,
@@ -70,14 +69,13 @@ class Exchange(NamedTuple):
         """Return the request with the options of a create, update or patch. Raises StatusError
         422."""
         request, query = self.request, self.info.query
-        options, timeout = request.options, request.timeout
-        if query or apply:
-            options, warnings = read_write_options(query, kind, lenient=self.lenient, apply=apply)
-            timeout = read_timeout(query)
-            for warning in warnings:
-                request.warn(warning)
-        manager = manager_name(options, self.http.headers.get(hdrs.USER_AGENT, ""))
-        return request._replace(options=options, manager=manager, timeout=timeout)
+        if not query and not apply:
+            return request
+        options, warnings = read_write_options(query, kind, lenient=self.lenient, apply=apply)
+        for warning in warnings:
+            request.warn(warning)
+        manager = options.field_manager or request.manager
+        return request._replace(options=options, manager=manager, timeout=read_timeout(query))
 
     def accepted(self, request: Request, body: bytes, media: str) -> Awaitable[Body]:
         """Return the object in a body. Raises StatusError 400, 415 or 422."""

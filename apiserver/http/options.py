@@ -136,11 +136,9 @@ def _manager(manager: str) -> list[FieldError]:
     return errors
 
 
-def manager_name(options: WriteOptions, user_agent: str) -> str:
-    """Return `fieldManager`, or the user agent up to its first slash (at most 128 bytes,
-    "unknown" if it is empty)."""
-    if options.field_manager:
-        return options.field_manager
+def manager_name(user_agent: str) -> str:
+    """Return the manager of a request without `fieldManager`: the user agent up to its first slash
+    (at most 128 bytes, "unknown" if it is empty)."""
     head = user_agent.partition("/")[0]
     if head.isascii() and head.isprintable():
         return head[:MAX_MANAGER] or "unknown"
