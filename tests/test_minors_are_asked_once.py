@@ -22,7 +22,7 @@ BUILDERS = {
     "schemas/builtin/definitions.py": {"_version"},
     "schemas/builtin/resources.py": {"_in_range"},
     "schemas/builtin/rules/filling.py": {"_compile", "_gated_lines"},
-    "schemas/builtin/rules/gates.py": {"is_on"},
+    "schemas/builtin/rules/gates.py": {"default"},
     "schemas/builtin/rules/shapes.py": {"_has"},
     "schemas/builtin/rules/table.py": {"holds"},
     "schemas/cel/library/__init__.py": {"of"},

@@ -20,10 +20,37 @@ from inkube.storage import StorageError
     show_default=True,
     help="The data of the cluster: of inkube import, capture or serve.",
 )
-@click.option("--from", "source", required=True, metavar="1.NN", help="The minor of the cluster.")
+@click.option(
+    "--from",
+    "source",
+    default="",
+    metavar="1.NN",
+    help="The minor of the cluster. By default, that of the data.",
+)
 @click.option("--to", "target", required=True, metavar="1.NN", help="The minor to upgrade to.")
+@click.option(
+    "--audit-log",
+    "audit_logs",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="An audit log of the cluster, whose requests are judged too. Repeat it for more.",
+)
+@click.option(
+    "--feature-gates",
+    "gates",
+    metavar="A=true,B=false",
+    help="The feature gates that the cluster sets. By default, those of the data.",
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-def upgrade_command(*, data: Path, source: str, target: str, output: str) -> None:
+def upgrade_command(
+    *,
+    data: Path,
+    source: str,
+    target: str,
+    audit_logs: tuple[Path, ...],
+    gates: str | None,
+    output: str,
+) -> None:
     """Rehearse an upgrade of a cluster to a later minor of Kubernetes.
 
     Each stored object is written to two copies of the data, one as each minor, as a dry run: as
@@ -32,7 +59,13 @@ def upgrade_command(*, data: Path, source: str, target: str, output: str) -> Non
     """
 
     async def run() -> upgrades.Report:
-        return await upgrades.rehearse(await sources.snapshots.load(data), source, target)
+        options = upgrades.RehearsalOptions(
+            source=source,
+            target=target,
+            audit_logs=audit_logs,
+            gates=None if gates is None else upgrades.parsed_gates(gates),
+        )
+        return await upgrades.rehearse(await sources.snapshots.load(data), options)
 
     try:
         report = asyncio.run(run())

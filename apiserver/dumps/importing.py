@@ -96,7 +96,8 @@ async def _import(
         if not reader.objects:
             raise DumpError(_nothing(source, findings))
         name = "<stdin>" if source is None else source.name
-        dump = Dump(reader.tool, options.time or _time(staging.newest), 0, name)
+        time = options.time or _time(staging.newest)
+        dump = Dump(reader.tool, time, 0, name, reader.kubernetes)
         kinds = Kinds(staging, findings, meta.format_time(dump.time))
         loader = Loader(log, staging, kinds, findings)
         revision = await loader.load(

@@ -102,6 +102,11 @@ def is_of_objects(path: str) -> bool:
     return path.endswith((".json", ".yaml", ".yml", ".jsonl"))
 
 
+def is_version(path: str) -> bool:
+    """Return whether a file contains the response of `/version`, as in a support bundle."""
+    return path.endswith("cluster-info/cluster_version.json")
+
+
 def kind_of(plural: str) -> Object:
     """Return the apiVersion and the kind of a built-in plural: {} for others."""
     for definition in builtin.definitions():

@@ -30,12 +30,14 @@ DUMPS = 10_000
 
 
 class Dump(NamedTuple):
-    """A dump in a file: the tool that wrote it, its time, its revision, its name."""
+    """A dump in a file: the tool that wrote it, its time, its revision, its name, and the version
+    of the API server, "" if the dump does not contain it."""
 
     tool: str
     time: datetime
     revision: int
     name: str
+    kubernetes: str = ""
 
 
 @dataclass(slots=True)
@@ -221,7 +223,13 @@ class Loader:
 def dumps_of(mark: Object | None) -> list[Dump]:
     """Return the dumps that a mark lists, the oldest first."""
     return [
-        Dump(each["tool"], datetime.fromisoformat(each["time"]), each["revision"], each["name"])
+        Dump(
+            each["tool"],
+            datetime.fromisoformat(each["time"]),
+            each["revision"],
+            each["name"],
+            each.get("kubernetes", ""),
+        )
         for each in (mark or {}).get("dumps") or ()
     ]
 
@@ -241,6 +249,7 @@ def _mark(dump: Dump, earlier: Sequence[Dump]) -> Object:
                 "time": meta.format_time(each.time),
                 "revision": each.revision,
                 "name": each.name,
+                "kubernetes": each.kubernetes,
             }
             for each in dumps
         ],

@@ -42,6 +42,8 @@ class Reader:
         self._findings = findings
         self._tools: Counter[str] = Counter()
         self.objects = self.logs = 0
+        self.kubernetes = ""
+        """The version of the API server, if a file of the dump says it."""
 
     @property
     def tool(self) -> str:
@@ -62,6 +64,9 @@ class Reader:
             return
         if etcd.is_database(head):
             self._of_etcd(found)
+            return
+        if layouts.is_version(found.path):
+            self.kubernetes = _version(found) or self.kubernetes
             return
         place = layouts.place_of(found.path)
         if place.is_log and place.container:
@@ -147,6 +152,16 @@ class Reader:
                 await log.close()
         except (StorageError, sqlite3.Error, ValueError) as error:
             raise Unread(f"a database that inkube cannot read: {error}") from error
+
+
+def _version(found: Input) -> str:
+    """Return the version in the response of `/version`. Raises Unread."""
+    try:
+        value = orjson.loads(found.stream.read(_PIECE))
+    except ValueError as error:
+        raise Unread("a version that is no JSON") from error
+    info = value.get("info", value) if isinstance(value, dict) else None
+    return str(info.get("gitVersion", "")) if isinstance(info, dict) else ""
 
 
 def _completed(value: Object, place: Place) -> Object:

@@ -3,13 +3,11 @@ policies, stored versions of definitions."""
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from inkube.apiserver.upgrades.minors import Minors
 from inkube.apiserver.upgrades.statements import Code, Statement
-from inkube.schemas import offline
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
-from inkube.schemas.offline import Removal
 
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KINDS_WITH_RULES = frozenset({
@@ -18,36 +16,39 @@ _KINDS_WITH_RULES = frozenset({
 })  # fmt: skip
 
 
-class Minors(NamedTuple):
-    """The minor of the cluster, and the later one."""
-
-    old: int
-    new: int
-
-    def end(self, removal: Removal | None) -> bool:
-        """Return whether a version ends between the two."""
-        return removal is not None and removal.is_between(self.old, self.new)
-
-
 def statements(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:
     """Yield the statements about versions that one object names."""
     metadata = obj["metadata"]
     for part in metadata.get("managedFields") or ():
         version = str(part.get("apiVersion", ""))
-        if minors.end(_removal(version, obj)):
+        if minors.ends(_gvk(version, obj)):
             who = f"the field manager {part.get('manager', '')}"
             yield Statement(Code.REMOVED_VERSION, title, f"{who} writes as {version}")
     applied = str(last_applied(metadata).get("apiVersion", ""))
-    if minors.end(_removal(applied, obj)):
+    if applied and minors.ends(_gvk(applied, obj)):
         yield Statement(Code.REMOVED_VERSION, title, f"kubectl apply has written it as {applied}")
+    yield from _named(title, obj, minors)
     if obj.get("kind") in _KINDS_WITH_RULES:
         yield from _rules(title, obj, minors)
     if obj.get("kind") == "CustomResourceDefinition":
         yield from _stored_versions(title, obj)
 
 
-def _removal(api_version: str, obj: Object) -> Removal | None:
-    return offline.removal_of(GVK.of(api_version, str(obj.get("kind", ""))))
+def _gvk(api_version: str, obj: Object) -> GVK:
+    return GVK.of(api_version, str(obj.get("kind", "")))
+
+
+def _named(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:
+    """Yield the references to other objects whose version ends."""
+    spec = obj.get("spec")
+    target = spec.get("scaleTargetRef") if isinstance(spec, dict) else None
+    named = [("the owner reference", each) for each in obj["metadata"].get("ownerReferences") or ()]
+    named += [("spec.scaleTargetRef", target)] if isinstance(target, dict) else []
+    for what, reference in named:
+        gvk = GVK.of(str(reference.get("apiVersion", "")), str(reference.get("kind", "")))
+        if minors.ends(gvk):
+            text = f"{what} names {gvk.api_version} {gvk.kind}"
+            yield Statement(Code.REMOVED_VERSION, title, text)
 
 
 def last_applied(metadata: Object) -> Object:
@@ -67,8 +68,8 @@ def _rules(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:
     for rule in [*rules, *(constraints.get("resourceRules") or ())]:
         for group in rule.get("apiGroups") or ():
             for version in rule.get("apiVersions") or ():
-                name = f"{group}/{version}"
-                if minors.end(offline.removal_of_version(name)):
+                name = f"{group}/{version}" if group else str(version)
+                if minors.ends_version(name):
                     yield Statement(Code.REMOVED_VERSION, title, f"a rule names {name}")
 
 

@@ -1,51 +1,91 @@
 """Writes every stored object to two forks of the data, one for each minor, as dry runs."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from inkube.apiserver import plans, sources
-from inkube.apiserver.plans import Answer, Api, PlanOptions, fields
+from inkube.apiserver.plans import PlanOptions, fields
 from inkube.apiserver.registry import keys
-from inkube.apiserver.upgrades import references
-from inkube.apiserver.upgrades.references import Minors
-from inkube.apiserver.upgrades.statements import ERRORS, Code, Report, Statement
-from inkube.schemas import releases
+from inkube.apiserver.upgrades import auditlogs, minors, references
+from inkube.apiserver.upgrades.auditlogs import Logged
+from inkube.apiserver.upgrades.minors import Minors
+from inkube.apiserver.upgrades.replays import NAMED, OK, Answers, Forks, compared
+from inkube.apiserver.upgrades.statements import ERRORS, Code, Gate, Report, Statement
+from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.storage import Record
 
-_DRY = {"dryRun": "All", "fieldManager": "inkube-upgrade"}
-_SET_BY_SERVER = (
-    "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink",
-    "deletionTimestamp", "deletionGracePeriodSeconds",
-)  # fmt: skip
-_ASSIGNED = {"Service": ("clusterIP", "clusterIPs", "healthCheckNodePort"), "Pod": ("nodeName",)}
-"""Members of specs that a server has assigned, and would assign again."""
-_NAMED = frozenset({"CustomResourceDefinition", "APIService", "Namespace", "Node", "IPAddress"})
-"""Kinds whose names have a meaning, so that a second object cannot be created."""
-_OK = frozenset({200, 201})
-_TOUCHED = "inkube.dev/rehearsed"
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalOptions:
+    """From which minor (`1.31`; "" for that of the data) to which one, which audit logs are read,
+    and which feature gates the cluster sets; None for those that the data contains."""
+
+    source: str = ""
+    target: str
+    audit_logs: Sequence[Path] = ()
+    gates: Mapping[str, bool] | None = None
 
 
-async def rehearse(snapshot: "sources.Snapshot", source: str, target: str) -> Report:
-    """Rehearse an upgrade from one minor (`1.31`) to another. Raises PlanError, StorageError,
-    ValueError."""
-    minors = Minors(*(releases.parse(each).minor for each in (source, target)))
-    statements: list[Statement] = []
+async def rehearse(snapshot: "sources.Snapshot", options: RehearsalOptions) -> Report:
+    """Rehearse an upgrade. Raises PlanError, StorageError, OSError, ValueError."""
+    origin = minors.origin(snapshot.log.records)
+    source = minors.known(options.source, origin)
+    pair = Minors(*(releases.parse(each).minor for each in (source, options.target)))
+    if pair.new <= pair.old:
+        raise ValueError(f"{options.target} is not later than {source}, the version of the cluster")
+    own = origin.gates if options.gates is None else options.gates
+    known = {name: state for name, state in own.items() if name in builtin.gates.names()}
+    logged = Logged()
+    await asyncio.to_thread(logged.read, options.audit_logs)
+    with builtin.gates.overridden(known):
+        count, statements = await _rehearsed(snapshot, options, source, pair, logged)
+    return Report(
+        source, options.target, count, statements,
+        evidence="" if options.source else origin.evidence,
+        requests=logged.requests,
+        gates=list(_gates(pair, own)),
+        notes=logged.notes,
+    )  # fmt: skip
+
+
+async def _rehearsed(
+    snapshot: "sources.Snapshot",
+    options: RehearsalOptions,
+    source: str,
+    pair: Minors,
+    logged: Logged,
+) -> tuple[int, list[Statement]]:
+    """Return the number of objects, and all statements."""
+    statements = list(auditlogs.removed(logged, pair))
     count = 0
     async with (
         plans.forked(snapshot, PlanOptions(kubernetes_version=source)) as old,
-        plans.forked(snapshot, PlanOptions(kubernetes_version=target)) as new,
+        plans.forked(snapshot, PlanOptions(kubernetes_version=options.target)) as new,
     ):
+        forks = Forks(old, new)
         for obj in _objects(snapshot.log.records):
             count += 1
             title = _title(obj)
-            statements += references.statements(title, obj, minors)
-            statements += await _replayed(title, obj, old, new)
-    return Report(source, target, count, statements)
+            statements += references.statements(title, obj, pair)
+            statements += await _replayed(title, obj, forks)
+        statements += await auditlogs.replayed(logged, forks)
+    return count, statements
+
+
+def _gates(pair: Minors, own: Mapping[str, bool]) -> Iterator[Gate]:
+    """Yield the gates that flip, and those that the cluster sets."""
+    known = builtin.gates.names()
+    for name in sorted({*known, *own}):
+        old, new = (builtin.gates.default(name, minor) if name in known else None for minor in pair)
+        if name in own or bool(old) != bool(new):
+            yield Gate(name, old, new, own.get(name))
 
 
 def _objects(records: Sequence[Record]) -> Iterator[Object]:
@@ -55,23 +95,22 @@ def _objects(records: Sequence[Record]) -> Iterator[Object]:
             yield orjson.loads(row.data)
 
 
-async def _replayed(title: str, obj: Object, old: Api, new: Api) -> list[Statement]:
+async def _replayed(title: str, obj: Object, forks: Forks) -> list[Statement]:
     try:
-        old.client.resource_of(obj)
+        forks.old.client.resource_of(obj)
     except StatusError:
         return []  # the cluster does not serve it now
     try:
-        new.client.resource_of(obj)
+        forks.new.client.resource_of(obj)
     except StatusError as error:
         return [Statement(Code.NOT_SERVED, title, error.message)]
-    updates = await asyncio.gather(*(_update(api, obj) for api in (old, new)))
-    found = [*_compared(Code.REFUSED_UPDATE, title, *updates)]
-    if obj["kind"] not in _NAMED:
-        creates = await asyncio.gather(*(_create(api, obj) for api in (old, new)))
+    found = [*compared(Code.REFUSED_UPDATE, title, await forks.update(obj))]
+    if obj["kind"] not in NAMED:
+        creates = await forks.create(obj)
         if not _fails(found):
-            found += _compared(Code.REFUSED_CREATE, title, *creates)
-        found += _defaults(title, obj["kind"], *creates)
-        found += await _last_applied(title, obj, old, new) if not _fails(found) else ()
+            found += compared(Code.REFUSED_CREATE, title, creates)
+        found += _defaults(title, obj["kind"], creates)
+        found += await _last_applied(title, obj, forks) if not _fails(found) else ()
     return found
 
 
@@ -79,7 +118,7 @@ def _fails(statements: Sequence[Statement]) -> bool:
     return any(each.code in ERRORS for each in statements)
 
 
-async def _last_applied(title: str, obj: Object, old: Api, new: Api) -> list[Statement]:
+async def _last_applied(title: str, obj: Object, forks: Forks) -> list[Statement]:
     """Create an object as kubectl has applied it last. It can have fields that the minor of the
     cluster drops, and that the later one judges."""
     applied = references.last_applied(obj["metadata"])
@@ -89,26 +128,15 @@ async def _last_applied(title: str, obj: Object, old: Api, new: Api) -> list[Sta
     metadata = {**applied["metadata"], "name": obj["metadata"]["name"]}
     body = {**applied, "metadata": metadata | ({"namespace": namespace} if namespace else {})}
     try:
-        creates = await asyncio.gather(*(_create(api, body) for api in (old, new)))
+        creates = await forks.create(body)
     except StatusError:
         return []  # applied as a version that is not served; `references` says so
-    return list(_compared(Code.REFUSED_CREATE, title, *creates))
+    return list(compared(Code.REFUSED_CREATE, title, creates))
 
 
-def _compared(code: Code, title: str, old: Answer, new: Answer) -> Iterator[Statement]:
-    if old.code in _OK and new.code not in _OK:
-        message = str(new.body.get("message", ""))
-        causes = (new.body.get("details") or {}).get("causes") or ()
-        texts = [f"{each.get('field', '')}: {each.get('message', '')}" for each in causes]
-        for text in texts or [message]:
-            yield Statement(code, title, text)
-    for warning in new.warnings:
-        if warning not in old.warnings:
-            yield Statement(Code.WARNING, title, warning)
-
-
-def _defaults(title: str, kind: str, old: Answer, new: Answer) -> Iterator[Statement]:
-    if old.code in _OK and new.code in _OK:
+def _defaults(title: str, kind: str, answers: Answers) -> Iterator[Statement]:
+    old, new = answers
+    if old.code in OK and new.code in OK:
         for change in fields.changes(old.body, new.body):
             if not _is_noise(change):
                 was, now = (_shown(each) for each in (change.old, change.new))
@@ -124,27 +152,6 @@ def _is_noise(change: fields.FieldChange) -> bool:
     a time that is null."""
     ends = ("creationTimestamp", "controller-uid", "controller-uid]")
     return change.path.startswith(("metadata", "spec.clusterIP")) or change.path.endswith(ends)
-
-
-async def _update(api: Api, obj: Object) -> Answer:
-    metadata = obj["metadata"]
-    annotations = {**(metadata.get("annotations") or {}), _TOUCHED: "true"}
-    body = {**obj, "metadata": {**metadata, "annotations": annotations}}
-    resource = api.client.resource_of(obj)
-    path = resource.path(metadata.get("namespace", ""), metadata["name"])
-    return await api.ask("PUT", path, body, _DRY)
-
-
-async def _create(api: Api, obj: Object) -> Answer:
-    metadata = {k: v for k, v in obj["metadata"].items() if k not in _SET_BY_SERVER}
-    metadata["name"] = f"{metadata['name'][:200]}-rehearsed"
-    body = {**obj, "metadata": metadata}
-    if isinstance(spec := obj.get("spec"), dict):
-        left = _ASSIGNED.get(obj["kind"], ())
-        body["spec"] = {name: value for name, value in spec.items() if name not in left}
-    body.pop("status", None)
-    resource = api.client.resource_of(obj)
-    return await api.ask("POST", resource.path(metadata.get("namespace", "")), body, _DRY)
 
 
 def _title(obj: Object) -> str:

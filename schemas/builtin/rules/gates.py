@@ -1,5 +1,9 @@
 """Feature gates that the table names with `gate=`, and their defaults."""
 
+import contextlib
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+
 from inkube.schemas import caches
 from inkube.schemas.builtin.rules import table
 
@@ -21,6 +25,37 @@ def _stage(text: str) -> tuple[int, bool]:
     return int(version.removeprefix("1.")), state == "on"
 
 
+_OWN: ContextVar[Mapping[str, bool]] = ContextVar("own")
+
+
+@contextlib.contextmanager
+def overridden(own: Mapping[str, bool]) -> Iterator[None]:
+    """In the block, these gates have other states, in all minors that know them. It is for a
+    process that serves nothing else: the rules are compiled again."""
+    if not own:
+        yield
+        return
+    before = _OWN.set(own)
+    caches.empty_all()
+    try:
+        yield
+    finally:
+        _OWN.reset(before)
+        caches.empty_all()
+
+
 def is_on(name: str, minor: int) -> bool:
-    """Return whether a gate is on by default in a minor. Raises KeyError for an unknown one."""
-    return next((on for since, on in _stages()[name] if minor >= since), False)
+    """Return whether a gate is on in a minor. Raises KeyError for an unknown one."""
+    state = default(name, minor)
+    return False if state is None else _OWN.get({}).get(name, state)
+
+
+def default(name: str, minor: int) -> bool | None:
+    """Return whether a gate is on by default in a minor, None if it does not know the gate. Raises
+    KeyError for a gate of no minor."""
+    return next((on for since, on in _stages()[name] if minor >= since), None)
+
+
+def names() -> list[str]:
+    """Return the names of all gates."""
+    return sorted(_stages())

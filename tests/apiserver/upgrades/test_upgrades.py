@@ -1,6 +1,8 @@
 """`inkube upgrade`: what 1.36 refuses, warns about and fills in, of objects that 1.31 stored."""
 
 import asyncio
+import gzip
+import itertools
 import json
 
 import pytest
@@ -9,6 +11,9 @@ from click.testing import CliRunner
 from inkube import APIServer, Options
 from inkube.apiserver.cli import main
 from inkube.apiserver.dumps import ImportOptions, import_dump
+from inkube.apiserver.upgrades.minors import Minors
+from inkube.schemas import builtin, offline, releases
+from inkube.schemas.meta import GVK
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -61,7 +66,7 @@ async def test_objects_without_a_difference_need_no_statement(rehearsed, config_
     file = await rehearsed(config_map("sky", colour="blue"))
     code, told = await report(file)
     assert (code, told["statements"]) == (0, [])
-    assert (await report(file, "text"))[1].endswith("Nothing changes for these objects.\n")
+    assert (await report(file, "text"))[1].count("Nothing changes for these objects.") == 1
 
 
 async def test_what_1_36_refuses_is_named(rehearsed):
@@ -130,3 +135,150 @@ async def test_removed_versions_are_named_with_those_who_use_them(tmp_path):
             "a rule names flowcontrol.apiserver.k8s.io/v1beta3",
         ),
     ]
+
+
+async def imported(tmp_path, *objects, **files):
+    """The data of a dump with these objects and other files."""
+    source, file = tmp_path / "dump", tmp_path / "dump.db"
+    (source / "cluster-info").mkdir(parents=True)
+    items = [{**each, "metadata": {"namespace": "default", **each["metadata"]}} for each in objects]
+    (source / "all.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    )
+    for name, value in files.items():
+        (source / "cluster-info" / f"{name}.json").write_text(json.dumps(value))
+    await import_dump(source, file, ImportOptions(), report=lambda stage, count: None)
+    return file
+
+
+def node(name, version):
+    return {
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "namespace": ""},
+        "status": {"nodeInfo": {"kubeletVersion": version}},
+    }  # fmt: skip
+
+
+def api_server(version, *arguments):
+    found = pod("kube-apiserver-a")
+    image = f"registry.k8s.io/kube-apiserver:{version}"
+    found["spec"]["containers"] = [
+        {"name": "a", "image": image, "command": ["kube-apiserver", *arguments]}
+    ]
+    return found
+
+
+def upgraded(file, *options, to="1.36"):
+    command = ["upgrade", "--data", str(file), "--to", to, "-o", "json", *options]
+    return asyncio.to_thread(CliRunner().invoke, main, command)
+
+
+async def test_the_data_says_its_version(tmp_path):
+    old = node("a", "v1.32.1"), node("b", "v1.33.4-gke.1"), node("c", "unknown")
+    done = await upgraded(await imported(tmp_path / "1", *old))
+    told = json.loads(done.stdout)
+    assert (told["from"], told["evidence"]) == ("1.33", "the kubelet of Node b")
+    done = await upgraded(await imported(tmp_path / "2", *old, api_server("v1.34.0")))
+    assert json.loads(done.stdout)["evidence"] == "the image of Pod kube-apiserver-a"
+    version = {"info": {"major": "1", "minor": "35+", "gitVersion": "v1.35.2+k3s1"}}
+    done = await upgraded(await imported(tmp_path / "3", *old, cluster_version=version))
+    told = json.loads(done.stdout)
+    assert (told["from"], told["evidence"]) == ("1.35", "the dump dump")
+    shift = {
+        "apiVersion": "config.openshift.io/v1", "kind": "ClusterVersion",
+        "metadata": {"name": "version", "namespace": ""},
+        "status": {"desired": {"version": "4.19.3"}},
+    }  # fmt: skip
+    done = await upgraded(await imported(tmp_path / "4", shift, *old))
+    told = json.loads(done.stdout)
+    assert (told["from"], told["evidence"]) == ("1.32", "ClusterVersion 4.19.3")
+
+
+async def test_a_version_that_is_not_known_is_asked_for(tmp_path, config_map):
+    done = await upgraded(await imported(tmp_path / "1", config_map("a")))
+    assert (done.exit_code, done.stderr) == (
+        1, "Error: the data does not say its version of Kubernetes: name it with --from\n",
+    )  # fmt: skip
+    file = await imported(tmp_path / "2", node("a", "v1.27.3"))
+    done = await upgraded(file)
+    assert done.exit_code == 1
+    assert "1.27 (the kubelet of Node a), which inkube does not know: --from 1.31" in done.stderr
+    assert (await upgraded(file, "--from", "1.31")).exit_code == 0
+    done = await upgraded(file, "--from", "1.36")
+    assert "1.36 is not later than 1.36" in done.stderr
+
+
+async def test_feature_gates_of_the_cluster_hold_in_both_minors(rehearsed, tmp_path):
+    dropped = pod("dropped")
+    dropped["spec"]["containers"][0]["securityContext"] = {"procMount": "Bogus"}
+    file = await rehearsed(with_last_applied(dropped))
+    told = json.loads((await upgraded(file, "--from", "1.31")).stdout)
+    assert found(told, "REFUSED_CREATE").keys() == {"Pod default/dropped"}
+    assert {"name": "ProcMountType", "old": False, "new": True, "own": None} in told["gates"]
+    done = await upgraded(
+        file, "--from", "1.31", "--feature-gates", "ProcMountType=false,Other=true"
+    )
+    told = json.loads(done.stdout)
+    assert found(told, "REFUSED_CREATE") == {}
+    assert {"name": "ProcMountType", "old": False, "new": True, "own": False} in told["gates"]
+    assert {"name": "Other", "old": None, "new": None, "own": True} in told["gates"]
+    file = await imported(tmp_path, api_server("v1.31.0", "--feature-gates=ImageVolume=true"))
+    told = json.loads((await upgraded(file)).stdout)
+    assert {"name": "ImageVolume", "old": False, "new": True, "own": True} in told["gates"]
+    done = await upgraded(file, "--feature-gates", "ImageVolume")
+    assert "'ImageVolume' is not a feature gate such as SomeGate=true" in done.stderr
+
+
+async def test_requests_of_audit_logs_are_judged(tmp_path, web_of):
+    policy, log = tmp_path / "policy.yaml", tmp_path / "audit.log"
+    policy.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Request}]\n")
+    options = Options(
+        kubernetes_version="1.31", controllers=False, modules="none", data=tmp_path / "a.db",
+        audit_log=log, audit_policy_file=policy,
+    )  # fmt: skip
+    flows = "/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas"
+    pods = "/api/v1/namespaces/default/pods"
+    async with APIServer(options) as server, web_of(server) as web:
+        await web.ask("GET", flows)
+        await web.ask("GET", flows)
+        made = await web.ask("POST", pods, pod("gone", **with_node_label("Not Valid!")))
+        assert made.code == 201
+        await web.ask("POST", pods, pod("fine"))
+        await web.ask("DELETE", f"{pods}/gone")
+    with log.open("a") as stream:
+        stream.write("no event\n[]\n")
+    packed = tmp_path / "audit.log.gz"
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    for each in (log, packed):
+        done = await upgraded(tmp_path / "a.db", "--from", "1.31", "--audit-log", str(each))
+        told = json.loads(done.stdout)
+        assert done.exit_code == 1
+        ((who, what),) = found(told, "REMOVED_VERSION").items()
+        assert what == "flowcontrol.apiserver.k8s.io/v1beta3 flowschemas is requested"
+        assert "): 2 requests (list)" in who
+        ((who, what),) = found(told, "REFUSED_REQUEST").items()
+        assert who.startswith("create pods default/gone by ")
+        assert "a valid label must be an empty string or" in what
+        assert told["notes"] == [f"{each}: 2 lines are no audit events"]
+        assert told["requests"] == 5
+
+
+def test_versions_end_as_discovery_says():
+    """Where discovery knows a version, the table of removals says the same."""
+    known = [each.minor for each in releases.RECORDED]
+    for old, new in itertools.combinations(known, 2):
+        kinds = [
+            {
+                GVK(each.group, version.name, each.names.kind)
+                for each in builtin.definitions(minor)
+                for version in each.versions
+            }
+            for minor in (old, new)
+        ]
+        for gvk in kinds[0]:
+            removal = offline.removal_of(gvk)
+            is_gone = gvk not in kinds[1]
+            assert Minors(old, new).ends(gvk) == is_gone
+            assert is_gone == (removal is not None and removal.is_between(old, new)), gvk
+    address = GVK("networking.k8s.io", "v1", "IPAddress")
+    assert Minors(36, 31).ends(address)
+    assert not Minors(31, 36).ends(address)
