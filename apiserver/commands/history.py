@@ -17,9 +17,10 @@ import click
 import orjson
 import yaml
 
-from inkube.apiserver.commands import failing, moments, states
+from inkube.apiserver.commands import moments, states
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError
+from inkube.apiserver.plans import failing
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
 from inkube.storage import Compacted, Log, Record, StorageError

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -54,6 +54,11 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 )
 @click.option("--force-conflicts", is_flag=True, help="Take fields from other field managers.")
 @click.option("--prune", default="", metavar="LABELS", help="Delete other objects with labels.")
+@click.option(
+    "--workloads",
+    is_flag=True,
+    help="Also show what controllers would do: rollouts, pods that fit on no node, budgets.",
+)
 @click.option("--kubernetes-version", default="", metavar="1.NN", help="Apply as to that version.")
 @click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets.")
 @click.option(
@@ -86,6 +91,7 @@ def plan_command(
     field_manager: str,
     force_conflicts: bool,
     prune: str,
+    workloads: bool,
     kubernetes_version: str,
     show_secrets: bool,
     out: Path | None,
@@ -121,10 +127,11 @@ def plan_command(
     )
     try:
         wanted = _read(files)
+        planned = partial(_plan, wanted=wanted, options=options, workloads=workloads)
         if context is None:
-            found = asyncio.run(_plan(data, wanted, options))
+            found = asyncio.run(planned(data))
         else:
-            found = asyncio.run(_plan_of_cluster(Cluster(kubeconfig, context), wanted, options))
+            found = asyncio.run(_plan_of_cluster(Cluster(kubeconfig, context), planned))
     except (PlanError, ClusterError, ManifestError, StorageError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     texts = plans.texts
@@ -181,15 +188,21 @@ def _show_applied(outcome: Outcome) -> None:
 
 async def _plan(
     data: Path,
-    found: Sequence[Manifest],
-    options: PlanOptions,
     versions: Mapping[str, str] | None = None,
+    *,
+    wanted: Sequence[Manifest],
+    options: PlanOptions,
+    workloads: bool,
 ) -> Plan:
-    return await plans.plan(await sources.snapshots.load(data), found, options, versions)
+    snapshot = await sources.snapshots.load(data)
+    found = await plans.plan(snapshot, wanted, options, versions)
+    if not workloads:
+        return found
+    return found._replace(effects=await plans.forecast(snapshot, wanted, options))
 
 
 async def _plan_of_cluster(
-    cluster: Cluster, found: Sequence[Manifest], options: PlanOptions
+    cluster: Cluster, plan: Callable[[Path, Mapping[str, str]], Awaitable[Plan]]
 ) -> Plan:
     """Plan with a copy of a live cluster, from which nothing else is asked."""
     with tempfile.TemporaryDirectory(prefix="inkube-plan-") as folder:
@@ -198,7 +211,7 @@ async def _plan_of_cluster(
             versions = await capture.capture(
                 cluster, data, CaptureScope(secrets=True), report=partial(click.echo, err=True)
             )
-        return await _plan(data, found, options, versions)
+        return await plan(data, versions)
 
 
 def _read(files: Sequence[str]) -> list[Manifest]:

@@ -11,6 +11,8 @@ the order in which they would be applied. `commands` calls it.
     requests    requests over HTTP, to a fork or to a cluster
     webhooks    the webhooks that would be called; a fork does not call them
     texts       a plan as text, as Markdown and as JSON
+    forecasts   what the controllers would do afterwards
+    failing     conditions and containers that started to fail
     savedplans  a plan as a file
     applying    a saved plan, applied to a cluster
 """

@@ -1,9 +1,12 @@
+from inkube.apiserver.plans import failing as failing
 from inkube.apiserver.plans import fields as fields
 from inkube.apiserver.plans import savedplans as savedplans
 from inkube.apiserver.plans import texts as texts
 from inkube.apiserver.plans.applying import Applied as Applied
 from inkube.apiserver.plans.applying import MovedError as MovedError
 from inkube.apiserver.plans.applying import apply as apply
+from inkube.apiserver.plans.forecasts import forecast as forecast
+from inkube.apiserver.plans.outcomes import Effect as Effect
 from inkube.apiserver.plans.outcomes import Outcome as Outcome
 from inkube.apiserver.plans.planning import Api as Api
 from inkube.apiserver.plans.planning import Plan as Plan

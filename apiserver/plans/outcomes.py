@@ -36,6 +36,14 @@ FAILURES = frozenset({Action.REPLACE, Action.CONFLICT, Action.REFUSED})
 """The actions of objects that cannot be applied as they are."""
 
 
+class Effect(NamedTuple):
+    """What controllers would do to an object."""
+
+    object: str
+    text: str
+    is_problem: bool = False
+
+
 class Write(NamedTuple):
     """The request that writes an object: method, plural, body, query, media type."""
 

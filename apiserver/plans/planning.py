@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
+import inkube
 from inkube.apiserver import manifests, server, sources
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import fields, outcomes, webhooks
-from inkube.apiserver.plans.outcomes import FAILURES, Action, Outcome, Write
+from inkube.apiserver.plans.outcomes import FAILURES, Action, Effect, Outcome, Write
 from inkube.apiserver.plans.readings import Reading, Readings
 from inkube.apiserver.plans.requests import APPLY, Requests
 from inkube.apiserver.registry import keys
@@ -67,6 +68,8 @@ class Plan(NamedTuple):
     """The uid of the cluster, "" if it is unknown."""
     readings: list[Reading] | None = None
     """What the plan has read besides its objects; None if resource versions are not known."""
+    effects: list[Effect] | None = None
+    """What controllers would do; None if they were not simulated."""
 
     def count(self, action: Action) -> int:
         """Return the number of objects with an action."""
@@ -123,9 +126,11 @@ def _with_version(outcome: Outcome, versions: Mapping[str, str]) -> Outcome:
 
 
 @contextlib.asynccontextmanager
-async def forked(snapshot: "sources.Snapshot", options: PlanOptions) -> AsyncIterator[Api]:
-    """Serve a copy of a snapshot in memory, without controllers and webhooks. Raises StorageError,
-    ValueError."""
+async def forked(
+    snapshot: "sources.Snapshot", options: PlanOptions, *, workloads: bool = False
+) -> AsyncIterator[Api]:
+    """Serve a copy of a snapshot in memory, without webhooks, and without controllers unless
+    `workloads` simulates them on the nodes of the snapshot. Raises StorageError, ValueError."""
     rows = [row for row in snapshot.log.records if not row.key.startswith(_LEFT_OUT)]
     copy = replace(snapshot, log=snapshot.log._replace(records=rows, compacted=snapshot.revision))
     version = (
@@ -133,11 +138,13 @@ async def forked(snapshot: "sources.Snapshot", options: PlanOptions) -> AsyncIte
     )
     values: dict[str, Any] = {
         "snapshot": copy,
-        "controllers": False,
+        "controllers": workloads,
         "modules": "none",
         "authorization_mode": "RBAC" if options.user else "AlwaysAllow",
         **version,
     }
+    if workloads:
+        values["workloads"] = inkube.Workloads(nodes=0, manage_all_nodes=True, metrics=False)
     async with server.APIServer(**values) as running:
         headers = [("User-Agent", "inkube-plan")]
         if running.security.token:

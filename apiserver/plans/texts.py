@@ -1,11 +1,11 @@
 """A plan as text for terminals, as Markdown for pull requests, and as JSON."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from inkube.apiserver.plans.fields import MISSING, FieldChange
-from inkube.apiserver.plans.outcomes import Action, Outcome
+from inkube.apiserver.plans.outcomes import Action, Effect, Outcome
 from inkube.apiserver.plans.planning import Plan
 
 _SIGNS: Final = {
@@ -38,7 +38,16 @@ def text(plan: Plan, *, show_secrets: bool = False) -> str:
     for outcome in plan.outcomes:
         if outcome.action is not Action.UNCHANGED or outcome.warnings:
             lines += [*_of_outcome(outcome, show_secrets=show_secrets), ""]
+    if plan.effects is not None:
+        lines += ["Then, the controllers would:", *_of_effects(plan.effects), ""]
     return "\n".join([*lines, summary(plan), ""])
+
+
+def _of_effects(effects: Sequence[Effect]) -> Iterator[str]:
+    for each in effects:
+        yield f"  {'!' if each.is_problem else '~'} {each.object}: {each.text}"
+    if not effects:
+        yield "    do nothing"
 
 
 def summary(plan: Plan) -> str:
@@ -64,7 +73,10 @@ def as_json(plan: Plan, *, show_secrets: bool = False) -> str:
     """Return the plan as JSON."""
     items = [item(each, show_secrets=show_secrets) for each in plan.outcomes]
     counts = {action.value: plan.count(action) for action in Action}
-    shown = {"revision": plan.revision, "summary": counts, "objects": items}
+    effects = None if plan.effects is None else [each._asdict() for each in plan.effects]
+    shown = {
+        "revision": plan.revision, "summary": counts, "objects": items, "effects": effects,
+    }  # fmt: skip
     return json.dumps(shown, indent=2, ensure_ascii=False)
 
 
