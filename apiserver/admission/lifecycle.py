@@ -30,7 +30,9 @@ class NamespaceLifecycle(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         if operation == "DELETE":
             return resource.is_namespaces
-        return resource.namespaced and operation == "CREATE"
+        # a review must not tell whether a namespace exists
+        is_review = resource.group == "authorization.k8s.io"
+        return resource.namespaced and operation == "CREATE" and not is_review
 
     async def mutate(self, write: Write) -> None:
         request = write.request

@@ -14,14 +14,14 @@ from inkube.apiserver.registry import (
     Resource,
     Resources,
     Write,
+    attributes,
     conversions,
     keys,
-    requestoptions,
 )
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
-from inkube.schemas.policies import CompiledPolicy, Denial, Target, matched_version
+from inkube.schemas.policies import CompiledPolicy, Denial, Target, matched_resource
 from inkube.schemas.selectors import selects
 from inkube.schemas.served import Served
 from inkube.storage import BaseStore, Entry
@@ -62,17 +62,18 @@ class BoundPolicies:
         self._authorizer = authorizer
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
-    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object, str]]:
+    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object, Served]]:
         """Yield the policies and bindings that match a write, and the version in which each policy
         sees it."""
         target = self._target(write)
+        versions = {each.gvr: each for each in attributes.equivalents(write.request)}
         for policy, bindings in self._bound():
-            version = matched_version(policy.constraints, target)
-            if version is None:
+            matched = matched_resource(policy.constraints, target)
+            if matched is None:
                 continue
             for binding in bindings:
-                if matched_version(binding["spec"].get("matchResources"), target) is not None:
-                    yield policy, binding, version
+                if matched_resource(binding["spec"].get("matchResources"), target) is not None:
+                    yield policy, binding, versions[matched]
 
     def compiled(self) -> list[CompiledPolicy]:
         """The policies that were evaluated by now."""
@@ -99,7 +100,6 @@ class BoundPolicies:
 
     def _target(self, write: Write) -> Target:
         request, resource = write.request, write.request.resource
-        others = (name for name in resource.versions if name != request.served.name)
         labels = None
         if resource.namespaced:
             labels = _labels(self._namespace(request.namespace) or {})
@@ -107,12 +107,10 @@ class BoundPolicies:
             labels = _labels(write.object or write.old or {})
         return Target(
             operation=write.operation,
-            group=resource.group,
-            versions=(request.served.name, *others),
-            resource=resource.plural,
+            resources=tuple(each.gvr for each in attributes.equivalents(request)),
             subresource=request.subresource,
             namespaced=resource.namespaced,
-            name=write.name,
+            name=attributes.name(write),
             objects=tuple(obj for obj in (write.object, write.old) if obj is not None),
             namespace_labels=labels,
         )
@@ -163,15 +161,14 @@ class BoundPolicies:
         entries = self._store.list(resource.key(namespace, ""))
         return [entry for entry in entries if selects(selector, _labels(entry.value))]
 
-    async def values(self, write: Write, version: str) -> Object:
+    async def values(self, write: Write, served: Served) -> Object:
         """Return all variables of an expression except `params` and `variables`."""
         request = write.request
-        served = request.resource.versions[version]
         asks = UserAuthorizer(self._authorizer, request.user)
-        wanted = of_object(request, "", write.name)
+        wanted = of_object(request, "", attributes.name(write))
         return {
-            "object": await _convert(write.object, request, served),
-            "oldObject": await _convert(write.old, request, served),
+            "object": await attributes.view(write, write.object, served),
+            "oldObject": await attributes.view(write, write.old, served),
             "request": _request(write, served),
             "authorizer": asks,
             "authorizer.requestResource": ResourceCheck(self._authorizer, wanted),
@@ -187,8 +184,8 @@ class PolicyEvaluator(BoundPolicies):
         call."""
         refused: list[_Refusal] = []
         annotations = _AuditAnnotations()
-        for policy, binding, version in self.matching(write):
-            refused += await self._denials(policy, binding, write, version, annotations)
+        for policy, binding, served in self.matching(write):
+            refused += await self._denials(policy, binding, write, served, annotations)
         annotations.add_to(write)
         if refused:
             raise _refusal_error(write, refused[0])
@@ -198,7 +195,7 @@ class PolicyEvaluator(BoundPolicies):
         policy: CompiledPolicy,
         binding: Object,
         write: Write,
-        version: str,
+        served: Served,
         annotations: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
@@ -211,7 +208,7 @@ class PolicyEvaluator(BoundPolicies):
             denial = Denial(f"failed to configure binding: {error}", always=True)
             return [_Refusal(policy.name, name, denial)]
         refused, actions = [], binding["spec"].get("validationActions") or []
-        values = await self.values(write, version) if found else {}
+        values = await self.values(write, served) if found else {}
         for params in found:
             values["params"] = params
             for denial in policy.judge(values, annotations.annotate(policy.name)):
@@ -261,13 +258,6 @@ def _labels(obj: Object) -> dict[str, str]:
     return labels
 
 
-async def _convert(obj: Object | None, request: Request, served: Served) -> Object | None:
-    """Return the object in the version that the policy's rules match."""
-    if obj is None or served is request.served:
-        return obj
-    return await conversions.in_version(request.resource, obj, served)
-
-
 def _request(write: Write, served: Served) -> Object:
     """Return the AdmissionRequest without empty members."""
     request, user = write.request, write.request.user
@@ -280,29 +270,21 @@ def _request(write: Write, served: Served) -> Object:
     texts = {
         "subResource": request.subresource,
         "requestSubResource": request.subresource,
-        "name": write.name,
-        "namespace": request.namespace,
+        "name": attributes.name(write),
+        "namespace": attributes.namespace(write),
     }
+    kind = attributes.kind(write)
     return {
-        "kind": _kind(served),
-        "resource": _resource(served),
-        "requestKind": _kind(request.served),
-        "requestResource": _resource(request.served),
+        "kind": (served.gvk if kind == request.served.gvk else kind)._asdict(),
+        "resource": served.gvr._asdict(),
+        "requestKind": kind._asdict(),
+        "requestResource": request.served.gvr._asdict(),
         **{key: text for key, text in texts.items() if text},
         "operation": write.operation,
         "userInfo": {key: value for key, value in who.items() if value},
         "dryRun": write.dry_run,
-        "options": requestoptions.of(write),
+        "options": attributes.options(write),
     }
-
-
-def _kind(served: Served) -> Object:
-    return {"group": served.gvk.group, "version": served.gvk.version, "kind": served.gvk.kind}
-
-
-def _resource(served: Served) -> Object:
-    gvr = served.gvr
-    return {"group": gvr.group, "version": gvr.version, "resource": gvr.resource}
 
 
 def _refusal_error(write: Write, refusal: _Refusal) -> status.StatusError:

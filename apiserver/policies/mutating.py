@@ -1,14 +1,18 @@
 """Applies bound MutatingAdmissionPolicies: apiserver pkg/admission/plugin/policy/mutating."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import orjson
 
 from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
-from inkube.apiserver.registry import Request, Write, conversions, keys
+from inkube.apiserver.registry import Write, attributes, keys
 from inkube.schemas import status
+from inkube.schemas.builtin import connects, decoding
 from inkube.schemas.golang import DecodeError
+from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
+from inkube.schemas.ownership import TypedSchema
 from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationError
 from inkube.schemas.served import Served
 
@@ -26,51 +30,64 @@ class Mutator(BoundPolicies):
             return
         invoked = write.rounds_of("MutatingAdmissionPolicy")
         invoked.start_round(write.object)
-        for policy, binding, version in self.matching(write):
+        for policy, binding, served in self.matching(write):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
-                await self._change(policy, binding, write, version)
+                await self._change(policy, binding, write, served)
             except (ConfigError, MutationError, DecodeError) as error:
                 if not policy.ignores_failures:
                     raise _refusal(write, policy, binding, error) from error
         invoked.end(write.object)
 
     async def _change(
-        self, policy: MutatingPolicy, binding: Object, write: Write, version: str
+        self, policy: MutatingPolicy, binding: Object, write: Write, served: Served
     ) -> None:
         request, obj = write.request, write.object
         assert obj is not None, "deletions have nothing to change"
         invoked = write.rounds_of("MutatingAdmissionPolicy")
-        served = request.resource.versions[version]
         for params in await self.params(policy, binding, request):
             mutation = policy.name, binding["metadata"]["name"], _params_key(params)
             if not invoked.needs_call(mutation):
                 continue
-            values = {**await self.values(write, version), "params": params}
+            values = {**await self.values(write, served), "params": params}
             before = values["object"]
-            changed = policy.change(values, served.typed, partial(_decoded, request, served))
+            changed = policy.change(values, _typed(write, served), partial(_decoded, write, served))
             if changed is not before and changed != before:
                 fresh: Object = orjson.loads(orjson.dumps(changed))
-                if served is not request.served:
-                    fresh = await conversions.in_version(request.resource, fresh, request.served)
-                fresh = request.resource.decode(request.served, fresh, None)
-                obj.clear()
-                obj.update(fresh)
+                await attributes.put(write, _decoded(write, served, fresh), served)
                 invoked.mark_changed()
             if policy.reinvoked:
                 invoked.mark_called(mutation)
 
 
-def _decoded(request: Request, served: Served, changed: Object) -> Object:
+def _typed(write: Write, served: Served) -> TypedSchema:
+    """Return the schema of the objects that policies see of a write."""
+    kind = attributes.kind(write)
+    if kind == write.request.served.gvk:
+        return served.typed
+    own = connects.schema(kind.kind) if connects.is_options(kind) else table.schema(kind)
+    return TypedSchema(own, custom=False)
+
+
+def _decoded(write: Write, served: Served, changed: Object) -> Object:
     """Return the result of a mutation as an object of its kind. Empty members of built-in objects
     are dropped, as Go drops them (patch.jsonPatcher).
 
     Raises StatusError 500 for unknown fields and wrong types, whatever the failurePolicy.
     """
+    kind, request = attributes.kind(write), write.request
     fresh: Object = orjson.loads(orjson.dumps(changed))
-    unknown: list[str] = []
+    if connects.is_options(kind):
+        return connects.pruned(fresh, kind.kind)
+    unknown: Sequence[str] = []
     try:
-        made = request.resource.decode(served, fresh, None if served.typed.custom else unknown)
+        if kind == request.served.gvk:
+            found: list[str] = []
+            unknown = found
+            made = request.resource.decode(served, fresh, None if served.typed.custom else found)
+        else:
+            decoded = decoding.decode(fresh, kind, request.resource.definition.minor)
+            made, unknown = decoded.object, decoded.unknown
     except DecodeError as error:
         raise status.internal_error(str(error)) from error
     if unknown:

@@ -30,7 +30,10 @@ _KINDS = frozenset(
         "validatingadmissionpolicybindings",
     }
 )
-"""Resources to which no policy applies."""
+"""Resources of this group to which no policy applies."""
+_REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups to which no policy applies, because their objects decide about access
+(pkg/kubeapiserver/admission/exclusion/resources.go)."""
 
 
 class Policies(OnDemand):
@@ -49,7 +52,8 @@ class Policies(OnDemand):
         raise NotImplementedError
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return resource.group != GROUP or resource.plural not in _KINDS
+        exempt = resource.group == GROUP and resource.plural in _KINDS
+        return not exempt and resource.group not in _REVIEWS
 
 
 class MutatingPolicies(Policies):

@@ -17,6 +17,7 @@ particular kinds: strategies prepare and validate objects, wordings contain the 
 admission plugins change or reject writes.
 """
 
+from inkube.apiserver.registry import attributes as attributes
 from inkube.apiserver.registry import changes as changes
 from inkube.apiserver.registry import conversions as conversions
 from inkube.apiserver.registry import failures as failures
@@ -25,7 +26,6 @@ from inkube.apiserver.registry import keys as keys
 from inkube.apiserver.registry import listing as listing
 from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import patches as patches
-from inkube.apiserver.registry import requestoptions as requestoptions
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
 from inkube.apiserver.registry import serviceaddresses as serviceaddresses

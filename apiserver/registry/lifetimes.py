@@ -8,6 +8,7 @@ the next one.
 """
 
 import asyncio
+import math
 
 
 class Lifetime:
@@ -30,6 +31,13 @@ class Lifetime:
         if self._deadline is None or until < self._deadline:
             self._deadline = until
             self._limit.reschedule(until)
+
+    @property
+    def remaining(self) -> float:
+        """The seconds until the time limit; infinite without one."""
+        if self._deadline is None:
+            return math.inf
+        return max(0.0, self._deadline - asyncio.get_running_loop().time())
 
     def begin_write(self) -> None:
         """Note that the request begins to write an object. Raises ConnectionResetError if its

@@ -13,7 +13,7 @@ from inkube.apiserver.registry.engine import FastEngine, PlainEngine
 from inkube.apiserver.registry.requests import Request
 from inkube.apiserver.registry.selections import Selections
 from inkube.apiserver.registry.systemfields import SystemFields
-from inkube.apiserver.registry.write import Change, Outcome, Write
+from inkube.apiserver.registry.write import Change, Operation, Outcome, Write
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
@@ -77,8 +77,9 @@ class Registry:
             notes=request.notes,
         )
 
-    async def admit(self, request: Request, obj: Object) -> None:
+    async def admit(self, request: Request, obj: Object, operation: Operation = "CREATE") -> None:
         """Run admission for an object that is not stored. Raises StatusError."""
         write = self.begin(request, obj)
+        write.operation = operation
         await self.chain.mutate(write)
         await self.chain.validate(write)

@@ -163,6 +163,11 @@ class Request(NamedTuple):
         return None if self.lifetime is None else self.lifetime.consents
 
     @property
+    def remaining(self) -> float:
+        """The seconds that are left for the request; infinite without a limit."""
+        return self.timeout if self.lifetime is None else self.lifetime.remaining
+
+    @property
     def warnings(self) -> dict[str, None]:
         """The texts of the Warning headers."""
         return self.notes.warnings

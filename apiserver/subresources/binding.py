@@ -30,10 +30,10 @@ class Binder:
         """The members of a binding's metadata that are copied to the pod, since 1.35 including
         labels (PodTopologyLabels)."""
 
-    async def bind(self, request: Request, binding: Object) -> None:
+    async def bind(self, request: Request, binding: Object, asked: Request | None = None) -> None:
         """Bind the pod of the request. Raises StatusError 404 or 409, and 500 for an invalid
-        target."""
-        await self._registry.admit(request, binding)
+        target. `asked` is what the client asked, if that is not the request."""
+        await self._registry.admit(asked or request, binding)
         assign = partial(self._assigned, request, binding, _node(binding))
         await self._registry.write(request, changes.Amend(assign))
 
@@ -108,21 +108,18 @@ class BindingHandler:
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError 405 for verbs other than create."""
         posted.check_verb(exchange.request)
-        request, binding = await posted.read(exchange, KIND)
+        asked, binding = await posted.read(exchange, KIND)
+        request = asked
         meta = binding.setdefault("metadata", {})
         if request.resource.plural != "pods":
             pods = self._pods()
             version = pods.versions[request.served.name]
             if not meta.get("name"):  # no key can be made of it (registry.NamespaceKeyFunc)
                 raise status.bad_request("Name parameter required.")
-            request = request._replace(
-                resource=pods,
-                served=version,
-                name=meta.get("name", ""),
-                subresource="binding",
-            )
+            asked = request._replace(name=meta["name"])
+            request = asked._replace(resource=pods, served=version, subresource="binding")
         elif meta.get("name", "") != request.name:
             raise status.bad_request("name in URL does not match name in Binding object")
         intake.check_namespace(request, binding)
-        await self._binder.bind(request, binding)
+        await self._binder.bind(request, binding, asked)
         return posted.success(exchange)

@@ -118,7 +118,8 @@ class Reviews:
 
 
 class ReviewHandler:
-    """Serves a create that stores nothing: decodes the body, calls the review, and returns 201."""
+    """Serves a create that stores nothing: decodes the body, passes admission, calls the
+    review, and returns 201."""
 
     def __init__(self, review: Review) -> None:
         self._review = review
@@ -130,8 +131,18 @@ class ReviewHandler:
         accepted = await exchange.accepted(request, body, bodies.media_type(exchange.http))
         obj = accepted.object
         rules.book(request.resource.definition.minor).drop_disabled(obj, request.served.gvk)
-        write = Write(exchange.engine, request, object=obj, size=len(body))
+        write = Write(
+            exchange.engine,
+            request,
+            object=obj,
+            options=request.options,
+            name=obj["metadata"].get("name", ""),
+            notes=request.notes,
+            size=len(body),
+        )
         await ownership.record(write)
+        await exchange.engine.chain.mutate(write)
+        await exchange.engine.chain.validate(write)
         answer = self._review(request, obj)
         form = exchange.form
         if form.kind:

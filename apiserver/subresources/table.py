@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from inkube.apiserver.auth import Authenticator, Authorizer
 from inkube.apiserver.handlers import Handler, Handlers
 from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields
+from inkube.apiserver.subresources import connects
 from inkube.apiserver.subresources.binding import BindingHandler
 from inkube.apiserver.subresources.components import ComponentStatuses
 from inkube.apiserver.subresources.containers import PodStreams
@@ -59,8 +60,7 @@ def table(
         ("", "pods", "resize"): part,
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
-        **streams.handlers(),
-        **proxies.handlers(),
+        **connects.admitted(registry, {**streams.handlers(), **proxies.handlers()}),
         **ComponentStatuses(component_health, system_fields).handlers(),
         **Metrics(registry, usage, system_fields.now).handlers(),
         **reviews.handlers(),

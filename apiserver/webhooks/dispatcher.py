@@ -127,7 +127,7 @@ class Dispatcher:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
         uid, version = self._uid(), hook.review_version
         body = review.build(admission.facts, view, uid=uid, version=version)
-        seconds = min(hook.seconds, admission.request.timeout)
+        seconds = min(hook.seconds, admission.request.remaining)
         try:
             document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
             answer = review.read(document, uid=uid, version=version, is_mutating=is_mutating)

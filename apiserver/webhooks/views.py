@@ -10,8 +10,9 @@ import orjson
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Request, Write, conversions, keys, requestoptions, scales
+from inkube.apiserver.registry import Request, Write, attributes, keys
 from inkube.schemas import selectors, status, webhooks
+from inkube.schemas.builtin import connects
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
@@ -30,7 +31,6 @@ class HookAdmission:
         self.request: Request = write.request
         self._store = store
         self._authorizer = authorizer
-        self._is_scale = self.request.subresource == "scale"
         self.facts = _facts(write)
         self._request = matching.Request(
             write.operation, self.request.served.gvr, self.request.subresource, self.facts.namespace
@@ -45,8 +45,7 @@ class HookAdmission:
         write = self.write
         if not matching.either_matches(hook.objects, write.object, write.old):
             return None
-        versions = self.request.resource.versions.values()
-        others = (served.gvr for served in versions if served.version.served)
+        others = (served.gvr for served in attributes.equivalents(self.request)[1:])
         resource = hook.match(self._request, others)
         if resource is None or not self._in_namespace(hook):
             return None
@@ -95,38 +94,32 @@ class HookAdmission:
             check.subresource(facts.subresource).namespace(self.request.namespace).name(facts.name)
         )
 
-    async def _view_as(self, resource: GVR) -> RequestView:
-        served = self.request.resource.versions[resource.version]
-        own = self.facts.kind == self.request.served.gvk
-        kind = served.gvk if own else self.facts.kind
-        obj, old = self.write.object, self.write.old
-        return RequestView(
-            kind, resource, await self._view(obj, served), await self._view(old, served)
-        )
+    def _served(self, resource: GVR) -> Served:
+        """Return the version of the request's objects that has this name."""
+        return next(each for each in attributes.equivalents(self.request) if each.gvr == resource)
 
-    async def _view(self, obj: Object | None, served: Served) -> Object | None:
-        if obj is None:
-            return None
-        if self._is_scale:
-            return scales.to_scale(self.request, obj, lenient=True, with_ownership=True)
-        if served is self.request.served:
-            return obj
-        return await conversions.in_version(self.request.resource, obj, served)
+    async def _view_as(self, resource: GVR) -> RequestView:
+        served, write = self._served(resource), self.write
+        own = self.facts.kind == self.request.served.gvk
+        return RequestView(
+            served.gvk if own else self.facts.kind,
+            resource,
+            await attributes.view(write, write.object, served),
+            await attributes.view(write, write.old, served),
+        )
 
     async def change(self, view: RequestView, patched_object: Object) -> bool:
         """Replace the object of the write with a patched view. Returns whether it changed."""
-        obj = self.write.object
-        assert obj is not None, "only what there is can be patched"
-        if self._is_scale:
-            return _rescale(self.request, obj, patched_object)
-        served = self.request.resource.versions[view.resource.version]
+        if attributes.is_scale(self.request):
+            if _text(patched_object.get("spec")) == _text((view.object or {}).get("spec")):
+                return False
+            await attributes.put(self.write, patched_object, self.request.served)
+            return True
+        served = self._served(view.resource)
         new = _decode(self.request, served, patched_object, self.facts.kind)
         if _text(new) == _text(view.object):
             return False
-        if served is not self.request.served:
-            new = await conversions.in_version(self.request.resource, new, self.request.served)
-        obj.clear()
-        obj.update(new)
+        await attributes.put(self.write, new, served)
         return True
 
 
@@ -139,6 +132,8 @@ def _decode(request: Request, served: Served, patched: Object, kind: GVK) -> Obj
 
     `kind` differs from the kind of the resource if a subresource has its own kind.
     """
+    if connects.is_options(kind):
+        return connects.pruned(patched, kind.kind)
     if not isinstance(patched.get("metadata"), dict):
         patched["metadata"] = {}
     named = served.gvk if kind == request.served.gvk else kind
@@ -148,39 +143,16 @@ def _decode(request: Request, served: Served, patched: Object, kind: GVK) -> Obj
         raise status.internal_error(str(error)) from error
 
 
-def _rescale(request: Request, obj: Object, patched: Object) -> bool:
-    """Copy the replicas of a patched Scale into the object. Returns whether they changed."""
-    replicas = (patched.get("spec") or {}).get("replicas") or 0
-    if type(replicas) is not int:
-        raise status.internal_error(
-            "json: cannot unmarshal value into Go struct field ScaleSpec.spec.replicas"
-        )
-    return scales.set_replicas(request, obj, replicas)
-
-
 def _facts(write: Write) -> Facts:
     request = write.request
-    namespace = request.namespace
-    if request.resource.is_namespaces:
-        namespace = write.name
     return Facts(
-        kind=_kind(write),
+        kind=attributes.kind(write),
         resource=request.served.gvr,
         subresource=request.subresource,
-        name="" if request.in_collection else write.name,
-        namespace=namespace,
+        name=attributes.name(write),
+        namespace=attributes.namespace(write),
         operation=write.operation,
         user=request.user.info(),
         dry_run=write.dry_run,
-        options=requestoptions.of(write) or {},
+        options=attributes.options(write),
     )
-
-
-def _kind(write: Write) -> GVK:
-    """Return the kind of the request's object, which can be the own kind of a subresource."""
-    request, obj = write.request, write.object
-    if request.subresource == "scale":
-        return scales.SCALE
-    if not request.subresource or obj is None or obj.get("kind") == request.served.kind:
-        return request.served.gvk
-    return GVK.of(obj.get("apiVersion", ""), obj.get("kind", ""))

@@ -1,4 +1,5 @@
 from inkube.schemas.builtin import columns as columns
+from inkube.schemas.builtin import connects as connects
 from inkube.schemas.builtin import conversion as conversion
 from inkube.schemas.builtin import decoding as decoding
 from inkube.schemas.builtin import flowcontrol as flowcontrol

@@ -9,7 +9,7 @@ from inkube.schemas.policies.expressions import Expression as Expression
 from inkube.schemas.policies.expressions import ExpressionError as ExpressionError
 from inkube.schemas.policies.expressions import all_hold as all_hold
 from inkube.schemas.policies.matching import Target as Target
-from inkube.schemas.policies.matching import matched_version as matched_version
+from inkube.schemas.policies.matching import matched_resource as matched_resource
 from inkube.schemas.policies.mutating import MutatingPolicy as MutatingPolicy
 from inkube.schemas.policies.mutating import MutationError as MutationError
 from inkube.schemas.policies.validating import CompiledPolicy as CompiledPolicy

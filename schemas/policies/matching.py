@@ -13,12 +13,10 @@ from inkube.schemas.policies import rules as admission_rules
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A request for matching. `versions` are all of the resource, that of the request first."""
+    """A request for matching. `resources` are all versions of its objects, its own first."""
 
     operation: str
-    group: str
-    versions: tuple[str, ...]
-    resource: str
+    resources: tuple[GVR, ...]
     subresource: str
     namespaced: bool
     name: str
@@ -28,17 +26,17 @@ class Target:
     """The labels of the namespace; None if no namespace applies."""
 
 
-def matched_version(constraints: Object | None, target: Target) -> str | None:
-    """The version with which the constraints match, None if they do not match."""
+def matched_resource(constraints: Object | None, target: Target) -> GVR | None:
+    """The resource with which the constraints match, None if they do not match."""
     if constraints is None:
-        return target.versions[0]
+        return target.resources[0]
     if not _selected(constraints, target):
         return None
     excluded = constraints.get("excludeResourceRules") or []
     if excluded and _by_rules(excluded, constraints, target) is not None:
         return None
     rules = constraints.get("resourceRules") or []
-    return _by_rules(rules, constraints, target) if rules else target.versions[0]
+    return _by_rules(rules, constraints, target) if rules else target.resources[0]
 
 
 def _selected(constraints: Object, target: Target) -> bool:
@@ -53,17 +51,16 @@ def _selected(constraints: Object, target: Target) -> bool:
     )
 
 
-def _by_rules(rules: list[Object], constraints: Object, target: Target) -> str | None:
-    """The version of the request if it matches, else an equivalent one that does, or None."""
+def _by_rules(rules: list[Object], constraints: Object, target: Target) -> GVR | None:
+    """The resource of the request if it matches, else an equivalent one that does, or None."""
     exact = constraints.get("matchPolicy") == "Exact"
-    for version in target.versions[:1] if exact else target.versions:
-        if any(_fits(rule, version, target) for rule in rules):
-            return version
+    for resource in target.resources[:1] if exact else target.resources:
+        if any(_fits(rule, resource, target) for rule in rules):
+            return resource
     return None
 
 
-def _fits(rule: Object, version: str, target: Target) -> bool:
-    resource = GVR(target.group, version, target.resource)
+def _fits(rule: Object, resource: GVR, target: Target) -> bool:
     listed = rule.get("resourceNames")
     return admission_rules.names(
         rule, target.operation, resource, target.subresource, namespaced=target.namespaced

@@ -89,8 +89,12 @@ class MutatingPolicy(CompiledPolicy):
 
 def _check_typed(obj: Object, typed: TypedSchema) -> None:
     """Check that an object has the types of its schema. Raises MutationError."""
-    metadata = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
-    problems = typed.problems({**obj, "metadata": metadata}, duplicates=False)
+    checked = dict(obj)
+    if "metadata" in obj:  # the options of a request to connect have none
+        checked["metadata"] = {
+            name: value for name, value in obj["metadata"].items() if name != "managedFields"
+        }
+    problems = typed.problems(checked, duplicates=False)
     if problems:
         problem_text = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:1])
         message = "failed to convert original object to typed object"

@@ -69,7 +69,8 @@ class Facts:
     operation: str
     user: Object
     dry_run: bool
-    options: Object
+    options: Object | None
+    """The options of the request; None if its operation has none."""
 
 
 def request(facts: Facts, view: RequestView, uid: str) -> Object:

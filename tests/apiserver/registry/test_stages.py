@@ -58,7 +58,7 @@ def test_each_stage_says_what_it_does(module: ModuleType) -> None:
 
 KNOWING = {
     "requests.py": "options",
-    "requestoptions.py": "options, as plugins receive them",
+    "attributes.py": "options, as plugins receive them",
     "write.py": "plugins with side effects, and transactions",
     "admission.py": "plugins with side effects",
     "plain.py": "the choice of the store",
@@ -90,6 +90,6 @@ def test_nothing_in_a_stage_asks_whether_it_is_a_dry_run() -> None:
         ("plain.py", "options.dry_run"),
         ("fast.py", "self.queues is None or not change.reads or write.dry_run"),
         ("admission.py", "write.dry_run"),
-        ("requestoptions.py", "write.dry_run"),
+        ("attributes.py", "write.dry_run"),
         ("requests.py", "self.options.dry_run"),  # the text of an error
     }

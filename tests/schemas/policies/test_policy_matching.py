@@ -2,15 +2,16 @@
 
 import pytest
 
-from inkube.schemas.policies.matching import Target, matched_version
+from inkube.schemas.meta import GVR
+from inkube.schemas.policies.matching import Target, matched_resource
+
+V1, V2 = GVR("apps", "v1", "deployments"), GVR("apps", "v2", "deployments")
 
 
 def target(**changes):
     known = {
         "operation": "CREATE",
-        "group": "apps",
-        "versions": ("v1",),
-        "resource": "deployments",
+        "resources": (V1,),
         "subresource": "",
         "namespaced": True,
         "name": "a",
@@ -31,8 +32,8 @@ def rule(**changes):
 
 
 def test_no_constraints_match_everything():
-    assert matched_version(None, target()) == "v1"
-    assert matched_version({}, target()) == "v1"
+    assert matched_resource(None, target()) == V1
+    assert matched_resource({}, target()) == V1
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_no_constraints_match_everything():
     ],
 )
 def test_resources_and_subresources_are_apart(resources, subresource, expected):
-    found = matched_version(
+    found = matched_resource(
         {"resourceRules": [rule(resources=resources)]}, target(subresource=subresource)
     )
     assert (found is not None) is expected
@@ -58,26 +59,26 @@ def test_resources_and_subresources_are_apart(resources, subresource, expected):
 
 def test_another_version_matches_unless_exact_is_asked_for():
     rules = {"resourceRules": [rule(apiVersions=["v2"])]}
-    asked = target(versions=("v1", "v2"))
-    assert matched_version({**rules, "matchPolicy": "Equivalent"}, asked) == "v2"
-    assert matched_version({**rules, "matchPolicy": "Exact"}, asked) is None
+    asked = target(resources=(V1, V2))
+    assert matched_resource({**rules, "matchPolicy": "Equivalent"}, asked) == V2
+    assert matched_resource({**rules, "matchPolicy": "Exact"}, asked) is None
 
 
 def test_excluded_rules_outweigh_the_others():
     excluded = rule(resourceNames=["a"])
     constraints = {"resourceRules": [rule()], "excludeResourceRules": [excluded]}
-    assert matched_version(constraints, target()) is None
-    assert matched_version(constraints, target(name="b")) == "v1"
+    assert matched_resource(constraints, target()) is None
+    assert matched_resource(constraints, target(name="b")) == V1
 
 
 def test_either_object_may_carry_the_label():
     constraints = {"objectSelector": {"matchLabels": {"a": "b"}}}
     bare = {"metadata": {}}
-    assert matched_version(constraints, target(objects=(bare, *target().objects))) == "v1"
-    assert matched_version(constraints, target(objects=(bare,))) is None
+    assert matched_resource(constraints, target(objects=(bare, *target().objects))) == V1
+    assert matched_resource(constraints, target(objects=(bare,))) is None
 
 
 def test_namespace_labels_count_where_there_is_a_namespace():
     constraints = {"namespaceSelector": {"matchLabels": {"team": "blue"}}}
-    assert matched_version(constraints, target()) is None
-    assert matched_version(constraints, target(namespace_labels=None)) == "v1"
+    assert matched_resource(constraints, target()) is None
+    assert matched_resource(constraints, target(namespace_labels=None)) == V1

@@ -1,0 +1,57 @@
+"""Admission of requests that connect to a pod, a service or a node.
+
+Webhooks and policies see the options of the request with the operation CONNECT, before anything
+else is checked. Follows apiserver/pkg/endpoints/handlers/get.go, ConnectResource.
+"""
+
+from collections.abc import Mapping
+
+from aiohttp import web
+from multidict import MultiDict, MultiDictProxy
+
+from inkube.apiserver.handlers import Exchange, Handler
+from inkube.apiserver.registry import Registry
+from inkube.schemas.builtin import connects
+
+_KINDS = {
+    ("", "pods", "attach"): "PodAttachOptions",
+    ("", "pods", "exec"): "PodExecOptions",
+    ("", "pods", "portforward"): "PodPortForwardOptions",
+    ("", "pods", "proxy"): "PodProxyOptions",
+    ("", "services", "proxy"): "ServiceProxyOptions",
+    ("", "nodes", "proxy"): "NodeProxyOptions",
+}
+
+
+def admitted(
+    registry: Registry, handlers: Mapping[tuple[str, str, str], Handler]
+) -> dict[tuple[str, str, str], Handler]:
+    """Return the handlers, those that connect behind admission."""
+    return {
+        place: _Admitted(registry, handler, _KINDS[place]) if place in _KINDS else handler
+        for place, handler in handlers.items()
+    }
+
+
+class _Admitted:
+    """A handler behind admission. Changes by webhooks and policies apply to its query."""
+
+    def __init__(self, registry: Registry, handler: Handler, kind: str) -> None:
+        self._registry = registry
+        self._handler = handler
+        self._kind = kind
+
+    async def __call__(self, exchange: Exchange) -> web.StreamResponse:
+        """Respond to one request. Raises StatusError of a refusal, and those of the handler."""
+        request, query = exchange.request, exchange.query
+        if self._registry.chain.is_idle(request.resource, "CONNECT"):
+            return await self._handler(exchange)
+        path = "/".join(exchange.info.further_segments)
+        options = connects.read(self._kind, lambda name: query.getall(name, ()), path)
+        before = dict(options)
+        await self._registry.admit(request, options, "CONNECT")
+        if options != before:
+            kept = [pair for pair in query.items() if pair[0] not in connects.MEMBERS[self._kind]]
+            changed = MultiDictProxy(MultiDict([*kept, *connects.query(options)]))
+            exchange = exchange._replace(info=exchange.info._replace(query=changed))
+        return await self._handler(exchange)
