@@ -22,11 +22,25 @@ from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.offline.crdpaths import in_file
 
-ROUNDS = int(os.environ.get("INKUBE_FUZZ", "250"))
+ROUNDS = int(os.environ.get("INKUBE_FUZZ", "400"))
 SEED = int(os.environ.get("INKUBE_FUZZ_SEED", "1"))
-KINDS = sorted(samples.OBJECTS)
+_ASKED = {"resourceAttributes": {"namespace": "default", "verb": "get", "resource": "pods"}}
+REVIEWS = {
+    "authentication.k8s.io/v1/SelfSubjectReview": {},
+    "authentication.k8s.io/v1/TokenReview": {"spec": {"token": "a", "audiences": ["b"]}},
+    "authorization.k8s.io/v1/LocalSubjectAccessReview": {
+        "metadata": {"namespace": "default"}, "spec": {**_ASKED, "user": "ann", "groups": ["g"]}},
+    "authorization.k8s.io/v1/SelfSubjectAccessReview": {"spec": _ASKED},
+    "authorization.k8s.io/v1/SelfSubjectRulesReview": {"spec": {"namespace": "default"}},
+    "authorization.k8s.io/v1/SubjectAccessReview": {"spec": {**_ASKED, "user": "ann", "uid": "u"}},
+}  # fmt: skip
+KINDS = sorted([*samples.OBJECTS, *REVIEWS, "certificates.k8s.io/v1/CertificateSigningRequest"])
+"""All kinds that clients can create, except Binding, which needs a stored pod."""
 RULES = {"wrong-type", "unknown-field", "repeated-field", "warning", "deprecated", "scope"}
 """Codes of findings that are no causes of a 422."""
+OTHER_NAMESPACE = b"does not match the namespace sent on the request"
+"""Words about the address of a request, which a file has not."""
+QUOTED = re.compile(r'299 - "(.*)"', re.DOTALL)
 PLURALS = {(each.group, each.names.kind): each for each in builtin.definitions()}
 CRD = boats.definition(
     {
@@ -57,7 +71,9 @@ def samples_of() -> dict[str, tuple[dict[str, Any], str]]:
         definition = PLURALS[group, name]
         root = f"/apis/{group}/{version}" if group else f"/api/{version}"
         place = f"{root}/namespaces/default" if definition.namespaced else root
-        found[kind] = (samples.make(api_version, name), f"{place}/{definition.names.plural}")
+        typed = {"apiVersion": api_version, "kind": name}
+        sample = {**typed, **REVIEWS[kind]} if kind in REVIEWS else samples.make(api_version, name)
+        found[kind] = (sample, f"{place}/{definition.names.plural}")
     boat = {"apiVersion": "example.org/v1", "kind": "Raft", "metadata": {"name": "a"}}
     boats = "/apis/example.org/v1/namespaces/default/rafts"
     found["example.org/v1/Raft"] = ({**boat, "spec": {"size": 3, "crew": ["a"]}}, boats)
@@ -92,7 +108,7 @@ async def test_validate_has_the_words_of_a_server(web, checks):
     ).code == 201
     await web.server.settled()
     known = samples_of()
-    differences, told = [], 0
+    differences, told, warned = [], 0, 0
     for number in range(ROUNDS):
         kind = rng.choice(sorted(known))
         sample, path = known[kind]
@@ -107,18 +123,20 @@ async def test_validate_has_the_words_of_a_server(web, checks):
         )
         document = Document("a.json", 1, 1, body, "json")
         found = [each for part in offline.parts(document) for each in checks.check(part)]
-        why = difference(strict, plain, found, is_crd=kind.endswith("CustomResourceDefinition"))
+        why = difference(strict, plain, found, kind)
         told += bool(found)
+        warned += bool(plain.warnings)
         if why:
             differences.append(f"{number} {kind}: {why}\n  {body.decode(errors='replace')[:600]}")
     assert told > ROUNDS / 3
+    assert warned > ROUNDS / 100
     assert not differences, f"{len(differences)} of {ROUNDS}\n" + "\n".join(differences[:10])
 
 
-def difference(strict: Any, plain: Any, found: list[offline.Finding], *, is_crd: bool) -> str:
+def difference(strict: Any, plain: Any, found: list[offline.Finding], kind: str) -> str:
     """What a server says differently, "" if it says the same. Admission has no offline checks
-    here: 403 and 404 say nothing."""
-    if plain.code in (403, 404, 409, 413, 500):
+    here: 403 and 404 say nothing. Of reviews, nothing but the decoding is checked."""
+    if plain.code in (403, 404, 409, 413) or OTHER_NAMESPACE in plain.body:
         return ""
     errors = [each for each in found if each.is_error]
     decoding = [each for each in errors if each.code == "wrong-type"]
@@ -130,6 +148,8 @@ def difference(strict: Any, plain: Any, found: list[offline.Finding], *, is_crd:
             return f"the server refuses {listed}, not {[each.message for each in unknown]}"
     elif unknown and strict.code != 400:
         return f"only validate finds {[each.message for each in unknown]}"
+    if kind in REVIEWS and plain.code in (400, 422) and "json: " not in plain.json["message"]:
+        return ""
     if plain.code == 400:
         text = plain.json["message"]
         if not any(each.message in text for each in errors):
@@ -137,7 +157,7 @@ def difference(strict: Any, plain: Any, found: list[offline.Finding], *, is_crd:
         return ""
     causes = plain.json.get("details", {}).get("causes", []) if plain.code == 422 else []
     told = {(cause.get("field", ""), cause["message"]) for cause in causes}
-    if is_crd:  # findings name the path in the file
+    if kind.endswith("CustomResourceDefinition"):  # findings name the path in the file
         told = {(in_file(field), message) for field, message in told}
     ours = {(each.field, each.message) for each in errors if each.code not in RULES}
     ours = {(field or "<nil>" if ("<nil>", text) in told else field, text) for field, text in ours}
@@ -145,7 +165,27 @@ def difference(strict: Any, plain: Any, found: list[offline.Finding], *, is_crd:
         return f"the server finds {sorted(told - ours)}, validate {sorted(ours - told)}"
     if plain.code in (200, 201) and (ours or decoding):
         return f"only validate refuses: {sorted(ours)} {[each.message for each in decoding]}"
+    if plain.code in (200, 201):
+        warned, ours = sorted(warnings_of(plain)), sorted(map(text_of, warnings_in(found)))
+        if warned != ours:
+            return f"the server warns {warned}, validate {ours}"
     return ""
+
+
+def warnings_of(answer: Any) -> list[str]:
+    """The texts of the headers."""
+    quoted = [QUOTED.fullmatch(each)[1] for each in answer.warnings]
+    return [re.sub(r"\\(.)", r"\1", text) for text in quoted]
+
+
+def warnings_in(found: list[offline.Finding]) -> list[offline.Finding]:
+    """The findings that a server's warning is, not those about what it ignores silently."""
+    return [each for each in found if each.code in ("warning", "deprecated")]
+
+
+def text_of(warning: offline.Finding) -> str:
+    """The words of a server, which begin with the field."""
+    return f"{warning.field}: {warning.message}" if warning.field else warning.message
 
 
 def split(listed: str) -> list[str]:

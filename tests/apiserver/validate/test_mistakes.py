@@ -127,3 +127,29 @@ spec:
     done = run("-oshort", "a.yaml", "-d", "crd.yaml", files={"a.yaml": boat, "crd.yaml": crd})
     expected = [] if wrong is None else ["a.yaml:5"]
     assert [line.rpartition(": Boat")[0].rpartition(":")[0] for line in done.lines] == expected
+
+
+ROLLOUT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a}
+spec:
+  strategy: {rollingUpdate: {maxUnavailable: "%s"}}
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        ("0100%", ""),
+        ("101%", "must not be greater than 100%"),
+        ("9" * 5000 + "%", "must not be greater than 100%"),
+        ("\N{ARABIC-INDIC DIGIT THREE}%", "a valid percent string must be a numeric string"),
+    ],
+)
+def test_a_percentage_has_ascii_digits_and_any_number_of_them(run, share, words):
+    done = run("a.yaml", files={"a.yaml": ROLLOUT.replace("%s", share)})
+    assert done.code == bool(words)
+    assert words in done.out

@@ -1,5 +1,6 @@
 """Irregular rules of apimachinery's types."""
 
+import re
 from collections.abc import Iterable
 
 from inkube.schemas import fielderrors
@@ -8,6 +9,9 @@ from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
+
+
+_PERCENT = re.compile("([0-9]+)%")
 
 
 def labels(value: dict[str, str], path: str, _frame: Frame) -> Iterable[FieldError]:
@@ -25,7 +29,7 @@ def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldEr
     """Check that a value is a number that is not negative, or a percentage
     (ValidatePositiveIntOrPercent)."""
     if isinstance(value, str):
-        if value[:-1].isdecimal() and value.endswith("%"):
+        if _PERCENT.fullmatch(value):
             return []
         why = (
             "a valid percent string must be a numeric string followed by an ending '%' (e.g. "
@@ -39,6 +43,8 @@ def count_or_percent(value: int | str, path: str, _frame: Frame) -> list[FieldEr
 
 def at_most_all(value: int | str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that a percentage is at most 100% (IsNotMoreThan100Percent)."""
-    if isinstance(value, str) and value[:-1].isdecimal() and int(value[:-1]) > 100:
+    percent = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    # of many digits, which Python does not convert, some are enough
+    if percent is not None and int(percent[1].lstrip("0")[:4] or 0) > 100:
         return [fielderrors.invalid(path, value, "must not be greater than 100%")]
     return []
