@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import pages
 import patience
@@ -16,6 +18,7 @@ import pytest
 import yaml
 
 ACTION = yaml.safe_load((pages.ROOT / "action.yml").read_text())
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n"
 RECIPES = pages.ROOT / "examples" / "ci"
 SECONDS = 3 * patience.SECONDS
 
@@ -108,6 +111,20 @@ def test_it_prepares_envtest(runner: Runner):
     assert {"kube-apiserver", "etcd"} <= {path.name for path in assets.iterdir()}
 
 
+def test_it_annotates_what_is_wrong_with_manifests(runner: Runner):
+    manifests = runner.folder / "manifests"
+    manifests.mkdir()
+    (manifests / "a.yaml").write_text(MAP % "A")
+    inputs = {"mode": "validate", "python": str(runner.folder / "python")}
+    done = runner.run(**inputs, arguments="manifests --references")
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error file=manifests/a.yaml,line=3,")
+    (manifests / "a.yaml").write_text(MAP % "a")
+    for arguments in ("", "manifests"):
+        done = runner.run(**inputs, arguments=arguments)
+        assert (done.returncode, done.stdout) == (0, "1 document, 0 errors\n")
+
+
 @pytest.mark.parametrize(
     ("inputs", "text"),
     [
@@ -161,6 +178,60 @@ def test_the_end_to_end_job_of_gitlab_runs(tmp_path: Path):
         lines = [f"export KUBECONFIG={tmp_path}/inkube.kubeconfig", *job["script"], "kill $!"]
         script = "\n".join(lines).replace("serve --in-memory", "serve --in-memory --port 0")
         reader.read(f"```sh\nset -e\n{script}\nset +e\n```\n")
+
+
+def recipe(title: str) -> Any:
+    """The YAML with a title on the page about validation."""
+    text = (pages.ROOT / "docs/howto/validate.md").read_text()
+    return yaml.safe_load(text.partition(f'```yaml title="{title}"\n')[2].partition("\n```")[0])
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[[list[str]], "subprocess.CompletedProcess[str]"]:
+    """Runs a command in a folder, with inkube, a `pip` that installs nothing, and a `kustomize`
+    that prints a file."""
+    bin_folder = tmp_path / ".bin"
+    bin_folder.mkdir()
+    for name, line in (
+        ("inkube", f'exec {sys.executable} -m inkube "$@"'),
+        ("pip", "exit 0"),
+        ("kustomize", "exec cat manifests/a.yaml"),
+    ):
+        (bin_folder / name).write_text(f"#!/bin/sh\n{line}\n")
+        (bin_folder / name).chmod(0o755)
+    (tmp_path / "manifests").mkdir()
+    environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}"}
+
+    def run(command: list[str]) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, text=True, capture_output=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize(("name", "failures"), [("a", "0"), ("A", "1")])
+def test_the_gitlab_job_leaves_its_report(shell, tmp_path: Path, name: str, failures: str):
+    job = recipe(".gitlab-ci.yml")["manifests"]
+    (tmp_path / "manifests/a.yaml").write_text(MAP % name)
+    done = shell(["sh", "-ec", "\n".join(job["script"])])
+    assert done.returncode == int(failures)
+    root = ET.parse(tmp_path / job["artifacts"]["reports"]["junit"]).getroot()
+    assert root.get("failures") == failures
+    assert job["artifacts"]["when"] == "always"
+
+
+def test_the_plugin_of_argo_cd_prints_nothing_but_valid_objects(shell, tmp_path: Path):
+    generate = recipe("plugin.yaml")["spec"]["generate"]
+    two = f"{MAP % 'a'}---\n{MAP % 'b'}"
+    for text, code, out in ((two, 0, two), (MAP % "A", 1, ""), ("", 2, "")):
+        (tmp_path / "manifests/a.yaml").write_text(text)
+        done = shell([*generate["command"], *generate["args"]])
+        assert (done.returncode, done.stdout) == (code, out)
+        assert done.stderr
+    (tmp_path / "manifests/a.yaml").unlink()
+    assert shell([*generate["command"], *generate["args"]]).returncode != 0
 
 
 def test_shellcheck_has_nothing_to_say():

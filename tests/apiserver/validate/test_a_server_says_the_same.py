@@ -166,9 +166,9 @@ def difference(strict: Any, plain: Any, found: list[offline.Finding], kind: str)
     if plain.code in (200, 201) and (ours or decoding):
         return f"only validate refuses: {sorted(ours)} {[each.message for each in decoding]}"
     if plain.code in (200, 201):
-        warned, ours = sorted(warnings_of(plain)), sorted(map(text_of, warnings_in(found)))
-        if warned != ours:
-            return f"the server warns {warned}, validate {ours}"
+        warned, shown = sorted(warnings_of(plain)), sorted(map(text_of, warnings_in(found)))
+        if warned != shown:
+            return f"the server warns {warned}, validate {shown}"
     return ""
 
 

@@ -10,7 +10,6 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
 
-
 _PERCENT = re.compile("([0-9]+)%")
 
 
