@@ -18,19 +18,31 @@ from inkube.schemas.objects import Object
 _LISTING = ("configMap", "secret", "downwardAPI")
 """Sources of a projected volume that can list their files."""
 _LABELS = {
-    "beta.kubernetes.io/arch": ("v1.14", "kubernetes.io/arch"),
-    "beta.kubernetes.io/os": ("v1.14", "kubernetes.io/os"),
-    "failure-domain.beta.kubernetes.io/region": ("v1.17", "topology.kubernetes.io/region"),
-    "failure-domain.beta.kubernetes.io/zone": ("v1.17", "topology.kubernetes.io/zone"),
-    "beta.kubernetes.io/instance-type": ("v1.17", "node.kubernetes.io/instance-type"),
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": (
+        'deprecated since v1.17; use "topology.kubernetes.io/region" instead'
+    ),
+    "failure-domain.beta.kubernetes.io/zone": (
+        'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+    ),
+    "beta.kubernetes.io/instance-type": (
+        'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'
+    ),
+    "app.kubernetes.io/created-by": "deprecated since v1.9",
+    "scheduler.alpha.kubernetes.io/preferAvoidPods": (
+        "deprecated since v1.22; use Taints and Tolerations instead"
+    ),
+    "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
+"""Deprecated labels of nodes (pkg/api/node/util.go, deprecatedNodeLabels)."""
 _ANNOTATIONS = {
     "scheduler.alpha.kubernetes.io/critical-pod": ("v1.16", "priorityClassName"),
-    "seccomp.security.alpha.kubernetes.io/pod": ("v1.27", "seccompProfile"),
     "security.alpha.kubernetes.io/sysctls": ("v1.11", "sysctls"),
     "security.alpha.kubernetes.io/unsafe-sysctls": ("v1.11", "sysctls"),
 }
-_SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
+_SECCOMP = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _WITH_ITEMS = (
     ("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName"),
     ("downwardAPI", "DownwardAPI", ""),
@@ -74,31 +86,92 @@ def old_template(_value: Object, _path: str, frame: Frame) -> list[str]:
 # labels and annotations
 
 
-def _use_instead(label: str) -> str:
-    since, instead = _LABELS[label]
-    return f'deprecated since {since}; use "{instead}" instead'
-
-
 def node_labels(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
     """Yield warnings about deprecated labels in a nodeSelector."""
-    return (
-        f"{path}[{label}]: {_use_instead(label)}" for label in sorted(value) if label in _LABELS
-    )
+    return (f"{path}[{label}]: {_LABELS[label]}" for label in sorted(value) if label in _LABELS)
+
+
+def labels_of_runtimes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
+    """Yield warnings about deprecated labels in the nodeSelector of a RuntimeClass, which do not
+    name the label."""
+    return (f"{path}: {_LABELS[label]}" for label in sorted(value) if label in _LABELS)
+
+
+def selected_labels(value: Object, path: str, frame: Frame) -> Iterator[str]:
+    """Yield warnings about deprecated labels of nodes in a LabelSelector
+    (GetWarningsForNodeSelector)."""
+    for index, expression in enumerate(value.get("matchExpressions") or ()):
+        key = expression.get("key", "")
+        yield from deprecated_label(key, f"{path}.matchExpressions[{index}].key", frame)
+    for label in sorted(value.get("matchLabels") or ()):
+        if label in _LABELS:
+            yield f"{path}.matchLabels.{label}: {_LABELS[label]}"
 
 
 def deprecated_label(value: str, path: str, _frame: Frame) -> list[str]:
     """Return a warning about a deprecated label of nodes."""
-    return [f"{path}: {value} is {_use_instead(value)}"] if value in _LABELS else []
+    return [f"{path}: {value} is {_LABELS[value]}"] if value in _LABELS else []
 
 
-def annotations(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
+def topology_label(value: str, path: str, _frame: Frame) -> list[str]:
+    """Return a warning about a deprecated label in the topologies of a StorageClass, which does not
+    name the label."""
+    return [f"{path}: {_LABELS[value]}"] if value in _LABELS else []
+
+
+def terms_of_volume(terms: list[Object], path: str) -> Iterator[str]:
+    """Yield warnings about deprecated labels in the nodeSelectorTerms of a volume, and about values
+    that a label cannot have, which only pods refuse (GetWarningsForNodeSelectorTerm)."""
+    for number, term in enumerate(terms):
+        for at, expression in enumerate(term.get("matchExpressions") or ()):
+            place, key = f"{path}[{number}].matchExpressions[{at}]", expression.get("key", "")
+            if key in _LABELS:
+                yield f"{place}.key: {key} is {_LABELS[key]}"
+            for index, value in enumerate(expression.get("values") or ()):
+                for why in names.label_value(value):
+                    yield f"{place}.values[{index}]: {value} is invalid, {why}"
+
+
+def annotations(_value: Object, _path: str, frame: Frame) -> Iterator[str]:
     """Yield warnings about annotations that fields replace."""
-    for key in sorted(value):
-        since, member = _ANNOTATIONS.get(key, ("", ""))
-        if key.startswith(_SECCOMP):
-            since, member = _ANNOTATIONS["seccomp.security.alpha.kubernetes.io/pod"]
-        if since:
-            yield f'{path}[{key}]: non-functional in {since}+; use the "{member}" field instead'
+    prefix, given = _annotations(frame)
+    for key, (since, member) in _ANNOTATIONS.items():
+        if key in given:
+            yield _replaced(f"{prefix}[{key}]", since, member)
+
+
+def seccomp_annotation(value: Object, _path: str, frame: Frame) -> Iterator[str]:
+    """Yield a warning about the annotation for a pod without a seccomp profile."""
+    prefix, given = _annotations(frame)
+    if _SECCOMP in given and _profile(value) is None:
+        yield _replaced(f"{prefix}[{_SECCOMP}]", "v1.27", "seccompProfile")
+
+
+def seccomp_annotation_of_container(value: Object, _path: str, frame: Frame) -> Iterator[str]:
+    """Yield a warning about the annotation for a container without a seccomp profile."""
+    assert frame.up is not None, "a container is in a spec"
+    prefix, given = _annotations(frame.up)
+    key = f"{_SECCOMP_CONTAINER}{value.get('name', '')}"
+    if key in given and _profile(value) is None:
+        yield _replaced(f"{prefix}[{key}]", "v1.27", "seccompProfile")
+
+
+def _annotations(spec: Frame) -> tuple[str, dict[str, str]]:
+    """Return the path of the annotations of a spec's pod or template, and the annotations."""
+    holder = spec.up
+    if holder is None:
+        return "metadata.annotations", {}
+    found = (holder.obj.get("metadata") or {}).get("annotations") or {}
+    return f"{holder.prefix}metadata.annotations", found
+
+
+def _profile(holder: Object) -> Object | None:
+    found: Object | None = (holder.get("securityContext") or {}).get("seccompProfile")
+    return found
+
+
+def _replaced(place: str, since: str, member: str) -> str:
+    return f'{place}: non-functional in {since}+; use the "{member}" field instead'
 
 
 def app_armor_annotation(value: Object, _path: str, frame: Frame) -> Iterator[str]:
@@ -158,8 +231,17 @@ def whole_storage(value: Object, path: str, _frame: Frame) -> list[str]:
     return fractions(value, "storage", path)
 
 
-def whole_bytes(value: Object, path: str, _frame: Frame) -> list[str]:
-    """Return warnings about amounts of a container that are not whole numbers of bytes."""
+def whole_bytes(value: Object, path: str, _frame: Frame) -> Iterator[str]:
+    """Yield warnings about amounts of a container that are not whole numbers of bytes."""
+    resources = value.get("resources") or {}
+    for name in _IN_BYTES:
+        for member in ("limits", "requests"):
+            given = resources.get(member) or {}
+            yield from fractions(given, name, f"{path}.resources.{member}")
+
+
+def whole_overhead(value: Object, path: str, _frame: Frame) -> list[str]:
+    """Return warnings about amounts of a pod's overhead that are not whole numbers of bytes."""
     return [text for name in _IN_BYTES for text in fractions(value, name, path)]
 
 
@@ -173,12 +255,14 @@ def fractions(amounts: Object, name: str, path: str) -> list[str]:
 
 
 def variables_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Yield warnings about repeated variables. A definition that refers to another variable is
-    valid."""
+    """Yield warnings about repeated variables. A definition is valid if it uses the previous one in
+    a longer value."""
     seen: set[str] = set()
     for index, variable in enumerate(value):
-        name = variable.get("name", "")
-        if name in seen and not variable.get("value", "").count("$("):
+        name, text = variable.get("name", ""), variable.get("value", "")
+        previous = f"$({name})"
+        extends = previous in text and text != previous and variable.get("valueFrom") is None
+        if name in seen and not extends:
             shown = gotext.quote(name)
             yield (
                 f"{path}[{index}]: hides previous definition of {shown}, which may be dropped "
@@ -190,21 +274,39 @@ def variables_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[s
 # ports and paths
 
 
-def ports_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str]:
-    """Yield warnings about duplicate and overlapping ports of containers."""
+def ports_apart(value: Object, path: str, _frame: Frame) -> Iterator[str]:
+    """Yield warnings about duplicate and overlapping ports of all containers of a pod."""
     known: dict[tuple[int, str], list[tuple[str, Object]]] = {}
-    for index, container in enumerate(value):
-        for at, port in enumerate(container.get("ports") or ()):
-            place = f"{path}[{index}].ports[{at}]"
-            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
-            for where, other in others:
-                if _place(port) == _place(other):
-                    yield f"{place}: duplicate port definition with {where}"
-                elif _overlap(port, other):
-                    yield f"{place}: overlapping port definition with {where}"
-            others.append((place, port))
-            if port.get("hostIP") and not port.get("hostPort"):
-                yield f"{place}: hostIP set without hostPort: {_shown(port)}"
+    for place, port in _ports(value, path):
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{place}: hostIP set without hostPort: {_shown(port)}"
+        others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
+        for where, other in others:
+            how = _conflict(port, other)
+            if how:
+                yield f"{place}: {how} port definition with {where}"
+        others.append((place, port))
+
+
+def _ports(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
+    """Yield the ports of all containers with their paths, in the order of
+    VisitContainersWithPath."""
+    for member in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(member) or ()):
+            for at, port in enumerate(container.get("ports") or ()):
+                yield f"{path}.{member}[{index}].ports[{at}]", port
+
+
+def _conflict(port: Object, other: Object) -> str:
+    """Return how two ports of one number and protocol conflict, "" if they do not."""
+    if _place(port) == _place(other):
+        return "duplicate"
+    if not port.get("hostPort") or not other.get("hostPort"):
+        return "overlapping"
+    is_one_open = bool(port.get("hostIP")) != bool(other.get("hostIP"))
+    if port["hostPort"] == other["hostPort"] and is_one_open:
+        return "dangerously ambiguous"
+    return ""
 
 
 def _shown(port: Object) -> str:
@@ -307,10 +409,3 @@ def _quoted(path: str, source: str) -> str:
 
 def _place(port: Object) -> tuple[str, int]:
     return port.get("hostIP", ""), port.get("hostPort", 0)
-
-
-def _overlap(port: Object, other: Object) -> bool:
-    if not port.get("hostPort") or not other.get("hostPort"):
-        return True
-    same_port = port["hostPort"] == other["hostPort"]
-    return same_port and not (port.get("hostIP") and other.get("hostIP"))

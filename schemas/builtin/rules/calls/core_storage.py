@@ -210,6 +210,18 @@ def _same_requirement(now: Object, was: Object) -> bool:
     return same(now, was)
 
 
+_GONE_PLUGINS = (
+    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("photonPersistentDisk", "photonPersistentDisk",
+     "deprecated in v1.11, non-functional in v1.16+"),
+    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+)  # fmt: skip
+"""Sources of volumes that do nothing any more: the member, its name in warnings, and the text."""
+
+
 def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
     """Return the warnings about a volume (pkg/api/persistentvolume,
     GetWarningsForPersistentVolume)."""
@@ -223,6 +235,10 @@ def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
             "Instead, the recommended approach is to use dynamic provisioning."
         )
+    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
+    place = "spec.nodeAffinity.required.nodeSelectorTerms"
+    found += core_podwarnings.terms_of_volume(terms, place)
+    found += [f"spec.{name}: {why}" for key, name, why in _GONE_PLUGINS if key in spec]
     given = spec.get("capacity") or {}
     return [*found, *core_podwarnings.fractions(given, "storage", "spec.capacity")]
 
