@@ -10,6 +10,10 @@ from inkube.schemas.objects import same
 from inkube.schemas.structural.nodes import Node
 
 
+_SCALARS = frozenset({str, bool, int, float})
+"""The types that the keys of items can have."""
+
+
 class Correlation:
     """A value, its old counterpart, and their schema; children are created on demand."""
 
@@ -59,12 +63,16 @@ class Correlation:
             self._by_key = {}
             for old in self.old:
                 self._by_key.setdefault(self._key_of(old), old)
-        return self._by_key.get(self._key_of(item))
+        key = self._key_of(item)
+        return None if key is None else self._by_key.get(key)
 
     def _key_of(self, item: Any) -> Any:
+        """Return the key of an item, or None for an item without one, which has no counterpart
+        (apiserver/pkg/cel/common/maplist.go)."""
         if type(item) is not dict:
             return None
-        return tuple((type(key), str(key)) for key in map(item.get, self.node.list_map_keys))
+        keys = [(type(key), str(key)) for key in map(item.get, self.node.list_map_keys)]
+        return tuple(keys) if all(kind in _SCALARS for kind, _ in keys) else None
 
     def _compare(self) -> bool:
         value, old = self.value, self.old

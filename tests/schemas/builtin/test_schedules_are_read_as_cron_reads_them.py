@@ -78,6 +78,19 @@ def test_a_folder_of_zones_is_no_zone():
         assert zone_problems(table) == ["malformed time zone information"]
 
 
+@pytest.mark.parametrize(
+    ("zone", "why"),
+    [
+        ("/x", "unknown time zone /x"), ("../x", "unknown time zone ../x"),
+        ("x/..", "unknown time zone x/.."), ("-a", "unknown time zone -a"),
+        ("a//b", "unknown time zone a//b"), ("a..b", "time: invalid location name"),
+        ("a/b..", "time: invalid location name"), ("x" * 15, f"unknown time zone {'x' * 15}"),
+    ],
+)  # fmt: skip
+def test_the_characters_of_a_zone_are_checked_before_it_is_looked_for(zone, why):
+    assert zone_problems(zone) == [why]
+
+
 def test_local_is_refused_in_every_spelling():
     assert len(zone_problems("Local")) == 1
     for zone in ("local", "LOCAL", "lOCAL"):

@@ -91,6 +91,19 @@ def fields(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             ["spec.parts[0].v"],
             id="an item under a new key",
         ),
+        *(
+            pytest.param(
+                {"parts": [{"id": "p", "v": "long"}, odd]},
+                {"parts": [{"id": "p", "v": "long"}, odd], "n": 1},
+                wrong,
+                id=f"a list with an item without a key has changed: {odd}",
+            )
+            for odd, wrong in (
+                ("text", ["spec.parts[1]"]),
+                ({"id": ["x"]}, ["spec.parts[1].id"]),
+                ({"id": None, "v": "long"}, ["spec.parts[1].id", "spec.parts[1].v"]),
+            )
+        ),
         pytest.param({"owner": None}, {"owner": 1, "a": "ok"}, ["spec.owner"], id="a new type"),
         pytest.param(
             {"open": {"x": 1}},

@@ -438,6 +438,8 @@ def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that the time zone is in the IANA database and is not `Local` (validateTimeZone)."""
     if not zone:
         return [fielderrors.invalid(path, zone, "timeZone must be nil or non-empty string")]
+    if not all(map(_ZONE_PART.fullmatch, zone.split("/"))):
+        return [fielderrors.invalid(path, zone, f"unknown time zone {zone}")]
     errors = []
     if zone.lower() == "local":
         why = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
@@ -448,14 +450,13 @@ def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:
 
 def _zone_problem(zone: str) -> str:
     """Return the error of Go for the name of a time zone, or "" (time.LoadLocation)."""
-    parts = zone.split("/")
     if ".." in zone or zone.startswith(("/", "\\")):
         return "time: invalid location name"
     if zone in _OWN_ZONES:
         return ""
     bare = zone.removeprefix("posix/").removeprefix("right/")
     known = zoneinfo.available_timezones()
-    if all(map(_ZONE_PART.fullmatch, parts)) and bare in known:
+    if bare in known:
         return ""
     if zone in _ZONE_FOLDERS or any(each.startswith(f"{bare}/") for each in known):
         return "is a directory"
