@@ -235,6 +235,8 @@ def _mark(field: dict[str, Any], section: str) -> None:
         field["x-go"] = section.removesuffix("s")
         if section == "pointers":
             field.pop("default", None)
+        elif field.get("type") in ZEROS and field.get("format") != "date-time":
+            field["default"] = ZEROS[field["type"]]
 
 
 def _add_zeros(definition: dict[str, Any], types: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ INSTEAD = {
     "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
 }
 SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+FRACTION = 'fractional byte value "{}" is invalid, must be an integer'
 NAMED = {"name": "c", "image": "i"}
 
 
@@ -65,52 +66,89 @@ TABLE = [
     *(
         (
             spec(
-                affinity={"nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {
-                        "nodeSelectorTerms": [{"matchExpressions": [{"key": label}]}]},
-                    "preferredDuringSchedulingIgnoredDuringExecution": [
-                        {"preference": {"matchExpressions": [{"key": label}]}}],
-                }},
+                affinity={
+                    "nodeAffinity": {
+                        "requiredDuringSchedulingIgnoredDuringExecution": {
+                            "nodeSelectorTerms": [{"matchExpressions": [{"key": label}]}]
+                        },
+                        "preferredDuringSchedulingIgnoredDuringExecution": [
+                            {"preference": {"matchExpressions": [{"key": label}]}}
+                        ],
+                    }
+                },
                 topologySpreadConstraints=[{"topologyKey": label, "labelSelector": {}}],
             ),
             [
-                "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-                f"nodeSelectorTerms[0].matchExpressions[0].key: {label} is {text}",
-                "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
-                f"preference.matchExpressions[0].key: {label} is {text}",
+                (
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                    f"nodeSelectorTerms[0].matchExpressions[0].key: {label} is {text}"
+                ),
+                (
+                    "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
+                    f"preference.matchExpressions[0].key: {label} is {text}"
+                ),
                 f"spec.topologySpreadConstraints[0].topologyKey: {label} is {text}",
             ],
         )
         for label, text in INSTEAD.items()
     ),
-    (spec(volumes=[{"name": "v", "photonPersistentDisk": {}}, {"name": "w", "storageos": {}}]), [
-        "spec.volumes[0].photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
-        "spec.volumes[1].storageOS: deprecated in v1.22, non-functional in v1.25+",
-    ]),
-    (spec(overhead={"memory": "1500m", "ephemeral-storage": "1m", "cpu": "1m"}), [
-        'spec.overhead[memory]: fractional byte value "1500m" is invalid, must be an integer',
-        'spec.overhead[ephemeral-storage]: fractional byte value "1m" is invalid, must be an integer',
-    ]),
-    (container(resources={m: {"memory": "1m", "ephemeral-storage": "2m"} for m in ("limits", "requests")}), [
-        f"spec.containers[0].resources.{member}[{name}]: fractional byte value {shown} is invalid, must be an integer"
-        for name, shown in (("memory", '"1m"'), ("ephemeral-storage", '"2m"'))
-        for member in ("limits", "requests")
-    ]),
+    (
+        spec(volumes=[{"name": "v", "photonPersistentDisk": {}}, {"name": "w", "storageos": {}}]),
+        [
+            "spec.volumes[0].photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
+            "spec.volumes[1].storageOS: deprecated in v1.22, non-functional in v1.25+",
+        ],
+    ),
+    (
+        spec(overhead={"memory": "1500m", "ephemeral-storage": "1m", "cpu": "1m"}),
+        [
+            f"spec.overhead[memory]: {FRACTION.format('1500m')}",
+            f"spec.overhead[ephemeral-storage]: {FRACTION.format('1m')}",
+        ],
+    ),
+    (
+        container(
+            resources={
+                m: {"memory": "1m", "ephemeral-storage": "2m"} for m in ("limits", "requests")
+            }
+        ),
+        [
+            f"spec.containers[0].resources.{member}[{name}]: {FRACTION.format(shown)}"
+            for name, shown in (("memory", "1m"), ("ephemeral-storage", "2m"))
+            for member in ("limits", "requests")
+        ],
+    ),
     *(
-        (container(env=[{"name": "X", "value": "1"}, {"name": "X", **again}]), [
-            'spec.containers[0].env[1]: hides previous definition of "X", which may be dropped '
-            "when using apply"
-        ][: int(hides)])
+        (
+            container(env=[{"name": "X", "value": "1"}, {"name": "X", **again}]),
+            [
+                (
+                    'spec.containers[0].env[1]: hides previous definition of "X", which may be '
+                    "dropped when using apply"
+                )
+            ][: int(hides)],
+        )
         for again, hides in (
-            ({"value": "2"}, True), ({"value": "$(X)"}, True), ({"value": "$(Y)"}, True),
-            ({"value": "$(X)2"}, False), ({"value": "a$(X)", "valueFrom": {}}, True),
+            ({"value": "2"}, True),
+            ({"value": "$(X)"}, True),
+            ({"value": "$(Y)"}, True),
+            ({"value": "$(X)2"}, False),
+            ({"value": "a$(X)", "valueFrom": {}}, True),
         )
     ),
     *(
         (
-            spec(initContainers=[{**NAMED, "ports": [one]}], containers=[{**NAMED, "ports": [other]}]),
-            [f"spec.containers[0].ports[0]: {how} port definition with "
-             "spec.initContainers[0].ports[0]"] if how else [],
+            spec(
+                initContainers=[{**NAMED, "ports": [one]}], containers=[{**NAMED, "ports": [other]}]
+            ),
+            [
+                (
+                    f"spec.containers[0].ports[0]: {how} port definition with "
+                    "spec.initContainers[0].ports[0]"
+                )
+            ]
+            if how
+            else [],
         )
         for one, other, how in (
             ({}, {}, "duplicate"),
@@ -120,20 +158,35 @@ TABLE = [
             ({"hostPort": 1}, {"hostPort": 2}, ""),
         )
     ),
-    ({**spec(), "metadata": {"annotations": {
-        "container.seccomp.security.alpha.kubernetes.io/c": "x",
-        "container.seccomp.security.alpha.kubernetes.io/other": "x",
-        "seccomp.security.alpha.kubernetes.io/pod": "x",
-        "scheduler.alpha.kubernetes.io/critical-pod": "",
-    }}}, [
-        'metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: non-functional in v1.16+; '
-        'use the "priorityClassName" field instead',
-        f"metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: {SECCOMP}",
-        f"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: {SECCOMP}",
-    ]),
-    ({**spec(securityContext={"seccompProfile": {}}), "metadata": {"annotations": {
-        "seccomp.security.alpha.kubernetes.io/pod": "x"}}}, []),
-]  # fmt: skip
+    (
+        {
+            **spec(),
+            "metadata": {
+                "annotations": {
+                    "container.seccomp.security.alpha.kubernetes.io/c": "x",
+                    "container.seccomp.security.alpha.kubernetes.io/other": "x",
+                    "seccomp.security.alpha.kubernetes.io/pod": "x",
+                    "scheduler.alpha.kubernetes.io/critical-pod": "",
+                }
+            },
+        },
+        [
+            (
+                "metadata.annotations[scheduler.alpha.kubernetes.io/critical-pod]: "
+                'non-functional in v1.16+; use the "priorityClassName" field instead'
+            ),
+            f"metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: {SECCOMP}",
+            f"metadata.annotations[container.seccomp.security.alpha.kubernetes.io/c]: {SECCOMP}",
+        ],
+    ),
+    (
+        {
+            **spec(securityContext={"seccompProfile": {}}),
+            "metadata": {"annotations": {"seccomp.security.alpha.kubernetes.io/pod": "x"}},
+        },
+        [],
+    ),
+]
 
 
 @pytest.mark.parametrize(("template", "expected"), TABLE)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas.gotypes import table
+from inkube.schemas.gotypes import types as go
 
 TOOL = Path(__file__).parents[3] / "tools" / "generate_types.py"
 ADDED = frozenset({"x-go", "x-go-type", "x-go-in", "default"})
@@ -59,3 +60,18 @@ def test_a_changed_fact_is_noticed(types: dict[str, Any]) -> None:
     tool._add_facts(made, facts)
     different = [name for name in types if made[name] != types[name]]
     assert different == ["io.k8s.api.apps.v1.DeploymentSpec"]
+
+
+def test_a_scalar_that_go_always_encodes_has_its_zero_as_default(types: dict[str, Any]) -> None:
+    """kube-openapi/pkg/generators, mustEnforceDefault."""
+    zeros = {"string": "", "bool": False, "int32": 0, "int64": 0, "float": 0}
+    lacking = [
+        (name, key)
+        for name, node in types.items()
+        for key, field in go.of(name).fields.items()
+        if field.always
+        and not field.pointer
+        and field.type.kind in zeros
+        and "default" not in node["properties"][key]
+    ]
+    assert lacking == []
