@@ -9,7 +9,6 @@ from typing import Any
 from inkube.schemas.objects import same
 from inkube.schemas.structural.nodes import Node
 
-
 _SCALARS = frozenset({str, bool, int, float})
 """The types that the keys of items can have."""
 
