@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from inkube.schemas.ownership import fieldsets, managedfields
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.managedfields import Entry, Managed
-from inkube.schemas.ownership.updater import Manager, Owned
+from inkube.schemas.ownership.updater import Owned
 
 SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = ("f:spec", "f:replicas")
@@ -39,12 +39,14 @@ def of_parent(
     """The entries of the object after a write of its Scale in `version` of the object.
 
     A manager that lost the replicas of the Scale loses those of the object. A new owner owns them
-    under the subresource `scale`. As upstream, entries of new owners have no time.
+    under the subresource `scale`. As upstream, entries of new owners have no time, and a manager
+    that updated the object counts as a new owner, because its identity contains a version, which
+    is that of the Scale: it then has two entries.
     """
     parent = managedfields.decode(entries, trusted=True)
     scale = managedfields.decode(scale_entries, trusted=True)
     winners = {
-        _by_identity(manager): owned
+        manager: owned
         for manager, owned in scale.owners.items()
         if fieldsets.has(owned.fields, _REPLICAS)
     }
@@ -55,13 +57,12 @@ def of_parent(
             continue
         fields = owned.fields
         if path and fieldsets.has(fields, _elements(path)):
-            still_owned = winners.pop(_by_identity(manager), None) is not None
+            still_owned = winners.pop(manager, None) is not None
             fields = fields if still_owned else fieldsets.difference(fields, replicas(path))
         if fields:
             result.owners[manager] = owned._replace(fields=fields)
     fields = replicas(paths[version])
-    for identity, owned in winners.items():
-        manager = identity if owned.applied else identity._replace(api_version=version)
+    for manager, owned in winners.items():
         result.owners[manager] = Owned(fields, version, owned.applied)
     return managedfields.encode(result, old=entries)
 
@@ -69,11 +70,6 @@ def of_parent(
 def replicas(path: str) -> FieldSet:
     """The set with only the replicas; `path` is that of the scale subresource."""
     return fieldsets.of(_elements(path))
-
-
-def _by_identity(manager: Manager) -> Manager:
-    """The manager without its version, to match the entries of an object and of its Scale."""
-    return manager._replace(api_version="")
 
 
 def _elements(path: str) -> tuple[str, ...]:

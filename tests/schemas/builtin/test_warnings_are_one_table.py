@@ -4,6 +4,8 @@ The tables restate pkg/api/{pod,node,persistentvolume,storage}: the same text co
 that contains the struct, under the path of this kind.
 """
 
+from typing import Any
+
 import pytest
 
 TEMPLATES = {
@@ -36,7 +38,7 @@ def of_template(kinds, kind, template):
     """The warnings about a pod or template of the kind, with paths from the template."""
     path = TEMPLATES[kind]
     meta = {"name": "x", "generation": 1}
-    obj = {"metadata": meta}
+    obj: dict[str, Any] = {"metadata": meta}
     if not path:
         obj |= template
         obj["metadata"] = {**meta, **template.get("metadata", {})}

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from inkube.schemas.ownership import resetfields, scalefields
 
 V1 = "example.com/v1"
@@ -45,6 +47,18 @@ def test_a_new_owner_takes_the_replicas_under_the_subresource() -> None:
         "subresource": "scale",
     }
     assert third == OTHER
+
+
+@pytest.mark.parametrize("owned", [{"f:count": {}}, {"f:count": {}, "f:color": {}}])
+def test_an_update_of_the_scale_tears_the_entry_of_an_updater_in_two(owned: Any) -> None:
+    """Also if it changes nothing, so that the object gets a new version."""
+    updater = _entry("bob", "Update", {"f:spec": owned})
+    apart = {**updater, "fieldsV1": {"f:spec": {"f:count": {}}}}
+    del apart["time"]
+    rest = {"f:spec": {name: {} for name in owned if name != "f:count"}}
+    kept = [{**updater, "fieldsV1": rest}] if rest["f:spec"] else []
+    found = scalefields.of_parent([updater], [_scale(updater)], paths=PATHS, version=V1)
+    assert found == [apart, *kept]
 
 
 def test_entries_of_unknown_versions_are_dropped() -> None:
