@@ -50,8 +50,9 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.option("--as", "user", default="", metavar="USER", help="Check what RBAC permits this user.")
 @click.option("--as-group", "groups", multiple=True, metavar="GROUP", help="A group of this user.")
 @click.option(
-    "--field-manager", default="kubectl", show_default=True, help="The manager of applied fields."
+    "--field-manager", default="", help="The manager of applied fields; by default, kubectl's."
 )
+@click.option("--client-side", is_flag=True, help="Apply as kubectl does without --server-side.")
 @click.option("--force-conflicts", is_flag=True, help="Take fields from other field managers.")
 @click.option("--prune", default="", metavar="LABELS", help="Delete other objects with labels.")
 @click.option(
@@ -89,6 +90,7 @@ def plan_command(
     user: str,
     groups: tuple[str, ...],
     field_manager: str,
+    client_side: bool,
     force_conflicts: bool,
     prune: str,
     workloads: bool,
@@ -114,10 +116,13 @@ def plan_command(
         sys.exit(_apply(saved, kubeconfig, target))
     if not files:
         raise click.UsageError("name the objects with -f, or a saved plan with --apply")
+    if client_side and force_conflicts:
+        raise click.UsageError("--client-side finds no conflicts: leave out --force-conflicts")
     if target is not None:
         raise click.UsageError("--context belongs to --apply; use --from-cluster CONTEXT")
     options = PlanOptions(
         field_manager=field_manager,
+        client_side=client_side,
         namespace=namespace,
         force=force_conflicts,
         user=user,

@@ -6,6 +6,7 @@ the order in which they would be applied. `commands` calls it.
 
     planning    the fork, the order, the requests
     outcomes    one outcome from the responses: created, changed, a conflict, a refusal
+    clientside  the patches of client-side apply
     fields      the differences between two states of an object, without noise
     readings    what a plan has read besides its objects, with resource versions
     requests    requests over HTTP, to a fork or to a cluster

@@ -148,6 +148,8 @@ async def _write(outcome: Outcome, cluster: Requests, states: dict[str, Object |
     write, before = outcome.write, states[outcome.path]
     assert write is not None, "checked before"
     path = outcome.resource.path(outcome.namespace) if write.method == "POST" else outcome.path
+    if write.is_empty:
+        return ""
     body = _with_precondition(write, before)
     answer = await cluster.ask(write.method, path, body, write.query, write.media)
     if answer.code not in _OK:
@@ -180,7 +182,7 @@ def _deviation(outcome: Outcome, write: Write, before: Object | None, answer: An
         return f"{outcome.title}: the result is `{action.value}`, not `{outcome.action.value}`"
     if action is Action.UNCHANGED:
         return ""
-    differing = {each.path for each in fields.changes(before, answer.body, write.body)} ^ {
+    differing = {each.path for each in fields.changes(before, answer.body, write.manifest)} ^ {
         each.path for each in outcome.changes
     }
     if not differing:

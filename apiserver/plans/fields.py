@@ -1,6 +1,7 @@
 """The differences between two states of an object, by field, without noise.
 
-Left out: the members of metadata that the server sets, the status, and the defaults of new fields.
+Left out: the members of metadata that the server sets, the status, the defaults of new fields, and
+what kubectl has applied last.
 Items of lists with unique names are compared by name, as in the paths of field owners.
 """
 
@@ -12,6 +13,7 @@ from inkube.schemas.objects import Object
 _OF_THE_SERVER = frozenset({
     "creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 })  # fmt: skip
+_LAST_APPLIED = "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]"
 MISSING = object()
 """The value of a field that does not exist."""
 _Leaves = dict[str, Any]
@@ -51,7 +53,9 @@ def leaves(obj: Object | None) -> _Leaves:
         if name not in _OF_THE_SERVER
     }
     shown = {name: value for name, value in obj.items() if name not in ("status", "metadata")}
-    return dict(_leaves({"metadata": meta, **shown}, ""))
+    found = dict(_leaves({"metadata": meta, **shown}, ""))
+    found.pop(_LAST_APPLIED, None)
+    return found
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:

@@ -52,6 +52,18 @@ class Write(NamedTuple):
     body: Object
     query: Mapping[str, str]
     media: str = ""
+    wanted: Object | None = None
+    """The manifest, if the body is a patch."""
+
+    @property
+    def manifest(self) -> Object:
+        """The object as it was given."""
+        return self.body if self.wanted is None else self.wanted
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to send."""
+        return self.method == "PATCH" and not self.body
 
 
 @dataclass(frozen=True, slots=True)

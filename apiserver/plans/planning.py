@@ -15,11 +15,12 @@ import inkube
 from inkube.apiserver import manifests, server, sources
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.manifests import Manifest
-from inkube.apiserver.plans import fields, outcomes, webhooks
+from inkube.apiserver.plans import clientside, fields, outcomes, webhooks
 from inkube.apiserver.plans.outcomes import FAILURES, Action, Effect, Outcome, Write
 from inkube.apiserver.plans.readings import Reading, Readings
-from inkube.apiserver.plans.requests import APPLY, Requests
+from inkube.apiserver.plans.requests import APPLY, Answer, Requests
 from inkube.apiserver.registry import keys
+from inkube.schemas import releases
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
@@ -47,13 +48,21 @@ class PlanOptions:
     objects with these labels that are not in the set are deleted.
     """
 
-    field_manager: str = "kubectl"
+    field_manager: str = ""
+    """"" is kubectl's own name."""
+    client_side: bool = False
+    """Whether objects are applied with client-side apply."""
     namespace: str = "default"
     force: bool = False
     user: str = ""
     groups: Sequence[str] = ()
     prune: str = ""
     kubernetes_version: str = ""
+
+    @property
+    def manager(self) -> str:
+        """The field manager, with kubectl's defaults."""
+        return self.field_manager or (clientside.MANAGER if self.client_side else "kubectl")
 
 
 class Plan(NamedTuple):
@@ -195,10 +204,10 @@ async def _apply(
     path = resource.path(head[3], head[4])
     before = await api.ask("GET", path)
     old = before.body if before.code == 200 else None
-    query = {"fieldManager": options.field_manager, "fieldValidation": "Strict"}
-    query |= {"force": "true"} if options.force else {}
-    write = Write("PATCH", resource.resource, obj, query, APPLY)
-    answer = await api.ask(write.method, path, obj, query, write.media)
+    write = _write(resource, obj, old, options)
+    if write.method == "POST":
+        path = resource.path(head[3])
+    answer = before if write.is_empty else await _send(api, write, path)
     action = outcomes.action_of(answer.code, answer.body, old)
     is_done = action not in FAILURES
     return Outcome(
@@ -216,6 +225,19 @@ async def _apply(
         uid="" if old is None else old["metadata"]["uid"],
         write=write,
     )
+
+
+def _write(resource: GVR, obj: Object, old: Object | None, options: PlanOptions) -> Write:
+    query = {"fieldManager": options.manager, "fieldValidation": "Strict"}
+    if options.client_side:
+        minor = releases.parse(options.kubernetes_version).minor
+        return clientside.write(resource, obj, old, query, minor)
+    query |= {"force": "true"} if options.force else {}
+    return Write("PATCH", resource.resource, obj, query, APPLY)
+
+
+async def _send(api: Api, write: Write, path: str) -> Answer:
+    return await api.ask(write.method, path, write.body, write.query, write.media)
 
 
 async def _called(

@@ -13,7 +13,7 @@ from inkube.apiserver.plans.fields import MISSING, FieldChange
 from inkube.apiserver.plans.outcomes import Action, Outcome, Write
 from inkube.apiserver.plans.planning import Plan
 from inkube.apiserver.plans.readings import Reading
-from inkube.apiserver.plans.requests import PlanError
+from inkube.apiserver.plans.requests import APPLY, PlanError
 from inkube.schemas.objects import Object
 from inkube.storage import wholefiles
 
@@ -120,5 +120,6 @@ def _check(outcome: Outcome) -> None:
         raise ValueError(f"{outcome.title} has a request that no plan contains")
     own = write.body.get("metadata") or {}
     named = (write.body.get("kind"), own.get("namespace") or "", own.get("name"))
-    if write.method != "DELETE" and named != (outcome.kind, outcome.namespace, outcome.name):
+    is_whole = write.method == "POST" or write.media == APPLY
+    if is_whole and named != (outcome.kind, outcome.namespace, outcome.name):
         raise ValueError(f"the request of {outcome.title} writes another object")
