@@ -5,6 +5,7 @@ Each field contains the name, type, default, help, choices and group of an optio
 are made from them. The options of inkube's modules come from the descriptions of the modules.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -319,10 +320,10 @@ class Options(ServerOptions):
         own: dict[str, Any] = {**values}
         of_modules = {name: own.pop(name) for name in values if name not in OWN}
         if unknown := of_modules.keys() - served.own_options().keys():
-            names = ", ".join(sorted((*OWN, *served.own_options())))
-            raise TypeError(
-                f"there is no option {', '.join(sorted(unknown))}; the options are {names}"
-            )
+            names = sorted((*OWN, *served.own_options()))
+            near = difflib.get_close_matches(min(unknown), names, 1)
+            advice = f"did you mean {near[0]}?" if near else f"the options are {', '.join(names)}"
+            raise TypeError(f"there is no option {', '.join(sorted(unknown))}; {advice}")
         own["module_options"] = {**own.get("module_options", {}), **of_modules}
         for name, value in own.items():
             if isinstance(value, str) and OWN[name].type == Path | None:

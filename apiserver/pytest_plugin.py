@@ -207,8 +207,15 @@ def kube_factory(
     with contextlib.ExitStack() as stack:
 
         def make(**options: Any) -> "testing.Kube":
-            plan = testing.Plan(replace(testing.plans.default(request.config), **options))
-            kube = stack.enter_context(testing.running(kube_thread, plan))
+            __tracebackhide__ = True
+            try:
+                chosen = replace(testing.plans.default(request.config), **options)
+            except (TypeError, ValueError) as error:
+                raise error.with_traceback(None) from None
+            try:
+                kube = stack.enter_context(testing.running(kube_thread, testing.Plan(chosen)))
+            except (ValueError, OSError) as error:
+                raise error.with_traceback(testing.frames_of_users(error)) from None
             stack.enter_context(_reported(request, kube))
             return kube
 
@@ -234,19 +241,40 @@ def _running(
     node = request.node
 
     def seeded(seed: Callable[[Any], Any], plan: "testing.Plan") -> "testing.Snapshot":
-        with testing.running(thread, plan) as kube:
+        with contextlib.ExitStack() as stack:
+            kube = _started(node, stack, thread, plan)
             seed(kube)
             return kube.snapshot()
 
-    plan = testing.plans.plan_with_seed(node, testing.plans.of(node, folder), seeded)
-    with (
-        testing.running(thread, plan) as kube,
-        _reported(request, kube),
-        contextlib.ExitStack() as failing,
-    ):
-        for marker in testing.plans.failures(node):
-            failing.enter_context(kube.fail(*marker.args, **marker.kwargs))
+    with contextlib.ExitStack() as stack:
+        with _one_message():
+            plan = testing.plans.plan_with_seed(node, testing.plans.of(node, folder), seeded)
+            failures = list(testing.plans.failures(node))
+        kube = _started(node, stack, thread, plan)
+        stack.enter_context(_reported(request, kube))
+        for marker in failures:
+            stack.enter_context(kube.fail(*marker.args, **marker.kwargs))
         yield kube
+
+
+def _started(
+    node: Any, stack: contextlib.ExitStack, thread: "testing.LoopThread", plan: "testing.Plan"
+) -> "testing.Kube":
+    """Start a server, which the stack stops. An error about the input names the markers."""
+    try:
+        return stack.enter_context(testing.running(thread, plan))
+    except (ValueError, OSError) as error:
+        text = f"no server starts with {testing.plans.described(node)}: {error}"
+        raise pytest.fail.Exception(text, pytrace=False) from None
+
+
+@contextlib.contextmanager
+def _one_message() -> Iterator[None]:
+    """Let an error about markers fail the test with its message alone, without frames."""
+    try:
+        yield
+    except pytest.UsageError as error:
+        raise pytest.fail.Exception(str(error), pytrace=False) from None
 
 
 @pytest.fixture

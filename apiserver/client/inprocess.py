@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 
@@ -47,6 +47,7 @@ from inkube.storage import errors as storage_errors
 
 NAMESPACE = "default"
 """The namespace of objects and calls without a namespace."""
+_PATCH_TYPES: tuple[str, ...] = get_args(PatchType)
 _OF_STATUS = ("apiVersion", "kind", "metadata", "status")
 CONTROLLER = User("system:apiserver", groups=("system:masters",))
 
@@ -230,6 +231,9 @@ class InProcessClient:
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
+        if type not in _PATCH_TYPES:
+            names = ", ".join(_PATCH_TYPES)
+            raise ValueError(f"client.patch: type is one of {names}, not {type!r}")
         request = self._request("patch", resource, self._namespace(namespace), name, subresource)
         options = WriteOptions(field_manager=field_manager, validation="Ignore", force=force)
         request = request._replace(options=options, manager=field_manager or self._manager)

@@ -17,3 +17,4 @@ from inkube.apiserver.testing.log import TestLog as TestLog
 from inkube.apiserver.testing.reports import Report as Report
 from inkube.apiserver.testing.scripted import ScriptedWorld as ScriptedWorld
 from inkube.apiserver.testing.thread import LoopThread as LoopThread
+from inkube.apiserver.testing.thread import frames_of_users as frames_of_users

@@ -7,10 +7,11 @@ contain a Status.
 """
 
 import functools
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Mapping
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from inkube.apiserver.client import InProcessClient
+from inkube.apiserver.testing import arguments
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.client import Client, Event, Kind, Selection
 
@@ -43,7 +44,11 @@ def _blocking_method(
     @functools.wraps(call)
     def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
-        found = face.thread.run(call(face.calls, *args, **options))
+        try:
+            work = call(face.calls, *args, **options)
+        except TypeError:
+            raise _wrong_arguments(call, args, options) from None
+        found = face.thread.run(work)
         face.last = found
         return found
 
@@ -59,11 +64,23 @@ def _async_method(
     @functools.wraps(call)
     async def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
         __tracebackhide__ = True
-        found = await face.thread.wait(call(face.calls, *args, **options))
+        try:
+            work = call(face.calls, *args, **options)
+        except TypeError:
+            raise _wrong_arguments(call, args, options) from None
+        found = await face.thread.wait(work)
         face.last = found
         return found
 
     return method
+
+
+def _wrong_arguments(
+    call: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]
+) -> TypeError:
+    """Return the error of a call whose arguments a method does not take."""
+    why = arguments.problem(call, (None, *args), options)
+    return TypeError(f"{arguments.written(f'client.{call.__name__}', args, options)}: {why}")
 
 
 def _copy_docstring(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:

@@ -1,11 +1,12 @@
 """`kube.fail(…)`: a Fault that exists while a block runs, described with keyword arguments."""
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
+from inkube.apiserver.testing import arguments
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
@@ -173,6 +174,7 @@ class Failing:
         return self._count()[1]
 
     def __enter__(self) -> Self:
+        __tracebackhide__ = True
         self.name = self._server.client.create(self._body)["metadata"]["name"]
         self._warn()
         return self
@@ -219,6 +221,15 @@ class Failing:
 
     def _count(self) -> tuple[int, int]:
         return self._server.counted(self.name) if self.name else self._counts
+
+
+def failing(server: Server, args: tuple[Any, ...], options: Mapping[str, Any]) -> Failing:
+    """Return the block in which requests fail. Raises TypeError for arguments that Failure does not
+    take."""
+    __tracebackhide__ = True
+    if why := arguments.problem(Failure, args, options):
+        raise TypeError(f"{arguments.written('kube.fail', args, options)}: {why}")
+    return Failing(server, Failure(*args, **options))
 
 
 def _check(error: StatusError) -> None:

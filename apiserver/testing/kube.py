@@ -19,9 +19,9 @@ from inkube.apiserver import manifests, modules
 from inkube.apiserver.manifests import Source
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
-from inkube.apiserver.testing import patience
+from inkube.apiserver.testing import failing, patience
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
-from inkube.apiserver.testing.failing import Failing, Failure
+from inkube.apiserver.testing.failing import Failing
 from inkube.apiserver.testing.log import TestLog
 from inkube.apiserver.testing.thread import LoopThread
 from inkube.controllers.clock import FakeClock
@@ -76,10 +76,12 @@ class Kube:
 
     def install(self, *sources: Source) -> None:
         """Load CRDs and objects: files, folders or dicts. Raises manifests.ManifestError."""
+        __tracebackhide__ = True
         self._thread.run(self._install(sources))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the server's own thread, and return its result."""
+        __tracebackhide__ = True
         return self._thread.run(work)
 
     def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
@@ -93,7 +95,8 @@ class Kube:
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
         """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.Failure`."""
-        return Failing(self, Failure(*verbs_and_resources, **options))
+        __tracebackhide__ = True
+        return failing.failing(self, verbs_and_resources, options)
 
     def counted(self, fault: str) -> tuple[int, int]:
         """How many requests a Fault matched, and how many it made fail."""
@@ -107,6 +110,7 @@ class Kube:
     def snapshot(self) -> Snapshot:
         """Settle the controllers, and return the state as a snapshot with which other servers can
         start."""
+        __tracebackhide__ = True
         return self._thread.run(self._snapshot())
 
     async def _snapshot(self) -> Snapshot:
@@ -121,6 +125,7 @@ class Kube:
     def advance(self, seconds: float) -> None:
         """Move the clock, and wait until all work that is now due (rechecks, leases, lifetimes) is
         done."""
+        __tracebackhide__ = True
         self._thread.run(self.move(seconds))
 
     def wait_for(self, condition: Callable[[], T], within: float = patience.HOLDS) -> T:

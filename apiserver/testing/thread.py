@@ -11,6 +11,10 @@ from inkube.schemas.status import StatusError
 T = TypeVar("T")
 
 NAME = "inkube-fixture"
+HIDDEN = frozenset({"asyncio", "concurrent", "contextlib", "dataclasses", "inkube"})
+"""Packages whose frames do not help the user of a test."""
+ABOUT_INPUT = (StatusError, ValueError, OSError)
+"""Errors about the input of a user: a refusal, an option, a file, a time limit that passed."""
 
 
 class LoopThread:
@@ -39,7 +43,8 @@ class LoopThread:
         """Run a coroutine in the thread, block until it has finished, and return its result or
         raise its error.
 
-        An error of the server is raised without the frames of the server.
+        An error is raised without the frames of the thread, and one about the input of a user
+        without those of inkube.
         """
         __tracebackhide__ = True
         self._check_caller(work)
@@ -48,9 +53,9 @@ class LoopThread:
             return future.result()
         except StatusError as error:
             raise error.with_traceback(None) from None
-        except BaseException:
+        except BaseException as error:  # noqa: BLE001 # it is raised again, with fewer frames
             future.cancel()
-            raise
+            raise error.with_traceback(frames_of_users(error))  # noqa: B904 # the same error
 
     async def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the thread, and await its result from a coroutine of another event
@@ -78,6 +83,25 @@ class LoopThread:
             self._loop.run_until_complete(self._loop.shutdown_asyncgens())
             self._loop.run_until_complete(self._loop.shutdown_default_executor())
             asyncio.set_event_loop(None)
+
+
+def frames_of_users(error: BaseException) -> TracebackType | None:
+    """Return the traceback of an error without the frames of threads and event loops.
+
+    For errors about the input of a user, also without the frames of inkube. Others can be defects
+    of inkube, so their frames stay.
+    """
+    hidden = HIDDEN if isinstance(error, ABOUT_INPUT) else HIDDEN - {"inkube"}
+    found = []
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] not in hidden:
+            found.append(trace)
+        trace = trace.tb_next
+    shown: TracebackType | None = None
+    for each in reversed(found):
+        shown = TracebackType(shown, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return shown
 
 
 async def _end_tasks() -> None:

@@ -33,7 +33,7 @@ def test_later(kube):
 """
     result = run(source, "-o", "kube_definitions=gear")
     result.assert_outcomes(passed=3, errors=1)
-    result.stdout.fnmatch_lines(["*ManifestError: definition 3: *"])
+    result.stdout.fnmatch_lines(["no server starts with kube_definitions(*): definition 3: *"])
 
 
 def test_kinds_and_controllers_of_a_user_run(run):
@@ -98,7 +98,7 @@ def test_unknown(kube):
 """
     )
     result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*kube_storage takes one of*not 'etcd'*"])
+    result.stdout.fnmatch_lines(["kube_storage('etcd'): the storages are memory and sqlite"])
 
 
 def test_a_kubeconfig_is_written_and_named_in_the_environment(run, monkeypatch):
@@ -203,3 +203,84 @@ async def test_a_coroutine_moves_it_too(kube_aio):
 """
     )
     result.assert_outcomes(passed=3)
+
+
+def test_a_wrong_marker_is_one_message_with_the_marker_and_the_fix(run):
+    result = run(
+        """
+@pytest.mark.kube_definitions("nowhere.yaml")
+def test_file(kube): pass
+
+@pytest.mark.kube_options(workload=True)
+def test_option(kube): pass
+
+@pytest.mark.kube_options(port="x")
+def test_value(kube): pass
+
+@pytest.mark.kube_workloads(node=2)
+def test_workloads(kube): pass
+
+@pytest.mark.kube_seed
+def test_seed(kube): pass
+
+@pytest.mark.kube_fail("create", "configmaps", time=2)
+def test_fail(kube): pass
+
+@pytest.mark.kube_controllers(builtins=False)
+def test_controllers(kube): pass
+
+@pytest.mark.kubernetes_version("1.2")
+def test_version(kube): pass
+"""
+    )
+    result.assert_outcomes(errors=8)
+    result.stdout.fnmatch_lines(
+        [
+            "kube_definitions('nowhere.yaml'): there is no file or folder *nowhere.yaml",
+            "kube_options(workload=True): there is no option workload; did you mean workloads?",
+            "kube_options(port='x'): port: 'x' is not a whole number",
+            "kube_workloads(node=2): there is no argument 'node'; did you mean 'nodes'?",
+            "kube_seed(): missing a required argument: 'fill'; the arguments are fill",
+            "kube_fail('create', 'configmaps', time=2): * did you mean 'times'?",
+            "kube_controllers(builtins=False): * did you mean 'builtin'?",
+            "kubernetes_version('1.2'): * is not a supported version*",
+        ]
+    )
+    for frame in ("*.py:*: in *", "*another exception*", "E  *"):
+        result.stdout.no_fnmatch_line(frame)
+
+
+def test_a_wrong_call_shows_the_line_of_the_test_and_the_fix_only(run):
+    result = run(
+        """
+def test_patch(kube_client):
+    kube_client.patch("cm", "a", {"data": {}})
+
+def test_type(kube_client):
+    kube_client.patch("cm", "a", patch={}, type="mrge")
+
+def test_fail(kube):
+    kube.fail("create", "configmaps", time=2)
+
+def test_factory(kube_factory):
+    kube_factory(workload=True)
+
+def test_install(kube):
+    kube.install("nowhere.yaml")
+
+def test_wait(kube):
+    kube.wait_for(lambda: False, within=0.01)
+"""
+    )
+    result.assert_outcomes(failed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "E *client.patch('cm', 'a', {'data': {}}): give 'patch' by its name: patch=*",
+            "E *type is one of json, merge, strategic, apply, not 'mrge'",
+            "E *kube.fail('create', 'configmaps', time=2): * did you mean 'times'?",
+            "E *there is no option workload; did you mean workloads?",
+            "E *nowhere.yaml: no such file or folder",
+            "E *TimeoutError: * was not true within *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*.py:*: in *")

@@ -1,0 +1,49 @@
+"""Errors about the arguments of markers and public methods: the call, what is wrong, the fix.
+
+They replace errors of Python about functions inside inkube, which a user has not called.
+"""
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+_SHOWN = 60
+"""The maximum number of characters of an argument in an error."""
+
+
+def written(name: str, args: Iterable[Any], options: Mapping[str, Any]) -> str:
+    """Return a call as it is written in code, with long arguments cut."""
+    named = [f"{each}={_short(value)}" for each, value in options.items()]
+    return f"{name}({', '.join([*map(_short, args), *named])})"
+
+
+def problem(what: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+    """Return why a callable does not take the arguments, and what to write; "" if it takes them."""
+    signature = inspect.signature(what)
+    try:
+        signature.bind(*args, **options)
+    except TypeError as error:
+        taken = [each for each in signature.parameters if not each.startswith("_")]
+        unknown = [name for name in options if name not in taken]
+        if unknown:
+            return f"there is no argument {unknown[0]!r}; {nearest(unknown[0], taken)}"
+        for each in signature.parameters.values():
+            is_named = each.kind is inspect.Parameter.KEYWORD_ONLY
+            if is_named and each.default is each.empty and each.name not in options:
+                return f"give {each.name!r} by its name: {each.name}=…"
+        return f"{error}; the arguments are {', '.join(taken) or 'none'}"
+    return ""
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return advice for an unknown name: the one that is most similar, or all."""
+    known = sorted(names)
+    near = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {near[0]!r}?" if near else f"use one of {', '.join(known)}"
+
+
+def _short(value: Any) -> str:
+    text = getattr(value, "__name__", "") if callable(value) else ""
+    text = text or repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
