@@ -472,7 +472,8 @@ def _storage_text(server: "inkube.APIServer") -> str:
 def _about(options: Options, *, read_only: bool) -> Iterator[str]:
     """Yield sentences about what is served, for the welcome text."""
     if not options.workloads and not read_only:
-        yield "Pods stay Pending, because nothing runs them; --workloads simulates nodes."
+        hint = "" if options.hints else " With --hints, events of objects say what does not run."
+        yield f"Pods stay Pending, because nothing runs them; --workloads simulates nodes.{hint}"
     yield from _about_modules(options)
 
 

@@ -39,6 +39,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the pages from the code. Each page must be in the navigation."""
     for name, text in reference.pages().items():
+        if stub := files.get_file_from_path(name):  # it says where a reader of the repository looks
+            files.remove(stub)
         files.append(File.generated(config, name, content=text))
     listed = set(_listed(config.nav))
     found = [file.src_uri for file in files.documentation_pages()]

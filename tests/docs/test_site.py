@@ -167,6 +167,18 @@ def test_every_page_begins_with_what_one_can_do() -> None:
             assert not first.startswith("After this"), page
 
 
+def test_links_between_pages_also_lead_to_files_of_the_repository() -> None:
+    """Where a host shows docs/ without the site, no link is dead."""
+    docs = pages.ROOT / "docs"
+    dead = [
+        (page.relative_to(docs).as_posix(), link)
+        for page in docs.rglob("*.md")
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+        if not (page.parent / link).exists()
+    ]
+    assert not dead
+
+
 def test_every_page_is_listed_once() -> None:
     """Faster than a build, and runs without the packages to build."""
     text = CONFIG.read_text()

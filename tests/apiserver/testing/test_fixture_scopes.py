@@ -112,7 +112,9 @@ if __name__ == "__main__":
 def test_servers_of_every_scope(run):
     result = run(SCOPES)
     result.assert_outcomes(passed=12, errors=1)
-    result.stdout.fnmatch_lines(["kube_seed(*): use it with servers in memory, without kube_storage"])
+    result.stdout.fnmatch_lines(
+        ["kube_seed(*): use it with servers in memory, without kube_storage"]
+    )
 
 
 def test_unittest_needs_no_pytest(pytester, monkeypatch):
