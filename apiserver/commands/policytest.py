@@ -30,9 +30,9 @@ def policy_test_command(paths: tuple[str, ...], *, require_coverage: bool) -> No
     except InputError as error:
         raise _InputProblem(str(error)) from error
     for each in results.failures:
-        click.echo(f"{each.file}:{each.line}: {each.name}: {each.why}")
+        click.echo(validate.printable.text(f"{each.file}:{each.line}: {each.name}: {each.why}"))
     for line in results.uncovered:
-        click.echo(f"not covered: {line}")
+        click.echo(validate.printable.text(f"not covered: {line}"))
     passed = len(results.outcomes) - len(results.failures)
     covered = len(results.seen) - len(results.uncovered)
     click.echo(

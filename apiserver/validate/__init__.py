@@ -11,6 +11,7 @@ calls this room, and `schemas.offline` contains the checks.
     checking     the documents of a file to findings
     judging      a server in this process that judges objects: admission, tests of policies
     running      all files, in one process or in several
+    printable    findings that a terminal can show
     reports      findings as text, JSON, JUnit, TAP, SARIF, annotations
 """
 

@@ -92,3 +92,10 @@ class Result:
     def warnings(self) -> Sequence[Finding]:
         """The findings that do not."""
         return [each for each in self.findings if not each.is_error]
+
+    def by_file(self) -> dict[str, list[Finding]]:
+        """The findings of each file."""
+        found: dict[str, list[Finding]] = {}
+        for each in self.findings:
+            found.setdefault(each.file, []).append(each)
+        return found

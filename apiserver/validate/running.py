@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from pathlib import Path
 
-from inkube.apiserver.validate import files, judging
+from inkube.apiserver.validate import files, judging, printable
 from inkube.apiserver.validate.checking import Checker, Report
 from inkube.apiserver.validate.files import File
 from inkube.apiserver.validate.plan import Plan, Result
@@ -44,7 +44,7 @@ def run(plan: Plan, progress: Progress = lambda done, total: None) -> Result:
     if plan.admits:
         result.findings += judging.findings(plan, found, result.findings)
     result.findings = _ordered(result.findings)
-    return result
+    return printable.result(result)
 
 
 def watched(plan: Plan) -> list[Path]:

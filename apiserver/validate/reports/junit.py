@@ -11,15 +11,14 @@ _NAME = "inkube validate"
 def render(result: Result) -> Iterator[str]:
     """Yield the report."""
     failed = {each.file for each in result.errors}
-    files = list(dict.fromkeys((*result.files, *(each.file for each in result.findings))))
+    found = result.by_file()
+    files = list(dict.fromkeys((*result.files, *found)))
     counts = {"tests": str(len(files)), "failures": str(len(failed))}
     root = ET.Element("testsuites", counts)
     suite = ET.SubElement(root, "testsuite", {"name": _NAME, **counts})
     for file in files:
         case = ET.SubElement(suite, "testcase", {"name": file, "classname": _NAME, "file": file})
-        for finding in result.findings:
-            if finding.file != file:
-                continue
+        for finding in found.get(file, ()):
             if finding.is_error:
                 told = {"message": finding.message, "type": finding.code}
                 ET.SubElement(case, "failure", told).text = finding.text()

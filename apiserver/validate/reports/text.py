@@ -24,7 +24,8 @@ def render(result: Result, *, colours: bool) -> Iterator[str]:
 def short(result: Result) -> Iterator[str]:
     """Yield one line for each finding."""
     for finding in result.findings:
-        yield f"{finding.text()}{_end(finding)} [{finding.code}]"
+        line = finding.text().replace("\n", " ")
+        yield f"{line}{_end(finding)} [{finding.code}]"
 
 
 def _lines(finding: Finding, *, colours: bool) -> Iterator[str]:
@@ -34,7 +35,8 @@ def _lines(finding: Finding, *, colours: bool) -> Iterator[str]:
     place = painted("place", f"{finding.file}:{finding.line}:{finding.column}:")
     word = painted(finding.severity, f"{finding.severity}[{finding.code}]:")
     about = ": ".join(part for part in (finding.subject, finding.field, finding.message) if part)
-    yield f"{place} {word} {about}{_end(finding)}"
+    lines = about.replace("\n", "\n  | ")  # no line of a message begins a line of the report
+    yield f"{place} {word} {lines}{_end(finding)}"
     if finding.excerpt:
         yield from _excerpt(finding, painted("dim", "|"), finding.line)
     if finding.hint:

@@ -1,6 +1,8 @@
 """Reports: each format has every finding, in the form that its readers know."""
 
 import json
+import os
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -97,3 +99,42 @@ def test_every_report_says_that_nothing_is_wrong(run, format):
     done = run("-o", format, "b.yaml", files=FILES)
     assert done.code == 0
     assert "error" not in done.out.replace('"errors": []', "")
+
+
+HOSTILE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: "\\e[31mA\\n::error::forged", namespace: "\\u202e"}
+data: {"\\a/\\ud800": b}
+"""
+CRD = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boats.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boats, kind: Boat}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: "self.a +"}]}
+"""
+
+
+@pytest.mark.parametrize("output", ["text", "short", "json", "junit", "tap", "sarif", "github"])
+def test_no_name_reaches_a_terminal_or_the_log_of_a_pipeline_as_a_command(run, output):
+    files = {"::error::a\n.yaml": HOSTILE.replace("/\\ud800", "/"), "b.yaml": CRD}
+    os.makedirs(b"c", exist_ok=True)
+    Path(os.fsdecode(b"c/\xff.yaml")).write_text(HOSTILE.replace("/\\ud800", "/"))
+    done = run(f"-o{output}", "--summary", files=files)
+    assert done.code == 1
+    assert (done.out + done.err).replace("\n", "").isprintable()
+    commands = [line for line in done.lines if line.strip().startswith("::")]
+    assert [line for line in commands if not line.startswith("::error file=")] == []
+    if output == "junit":
+        assert len(list(ET.fromstring(done.out).iter("failure"))) > 2
+    if output == "short":
+        assert len(done.places) == len(done.lines)
