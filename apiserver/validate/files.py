@@ -1,5 +1,6 @@
 """Paths to files: standard input, single files, and the manifests in folders."""
 
+import codecs
 import fnmatch
 import gzip
 import io
@@ -62,7 +63,18 @@ def read(file: File) -> bytes:
             f"{file.name} contains more than {MOST >> 20} MiB{' unpacked' if packed else ''}: "
             "split it, or leave it out with --exclude"
         )
-    return content.removeprefix(b"\xef\xbb\xbf")  # an optional mark of UTF-8
+    return _in_utf8(content)
+
+
+def _in_utf8(content: bytes) -> bytes:
+    """The text without its mark of UTF-8, or recoded: PowerShell writes UTF-16 with `>`, and the
+    documents of a file are found by its bytes."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        try:
+            return content.decode("utf-16").encode()
+        except UnicodeError:
+            return content  # the parser says what is wrong
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def begins_with(file: File, mark: bytes) -> bool:

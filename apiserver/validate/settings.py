@@ -72,7 +72,12 @@ def _toml(file: Path) -> dict[str, Any]:
 
 def _section(file: Path, value: Any) -> Mapping[str, Any]:
     """The settings of this command."""
-    section = value.get("validate", {}) if isinstance(value, Mapping) else value
+    section = value
+    if isinstance(value, Mapping):
+        section = value.get("validate", {})
+        misplaced = next((str(key) for key in value if key in _KEYS), None)
+        if misplaced is not None:
+            raise InputError(f"{file}: {misplaced} belongs below validate")
     if not isinstance(section, Mapping):
         raise InputError(f"{file}: the settings of validate are a mapping of options to values")
     return section

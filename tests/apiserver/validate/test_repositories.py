@@ -127,6 +127,14 @@ def test_an_index_of_charts_is_named(run):
     assert done.err.endswith("skipped: 1 file of a Helm repository\n")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_every_document_is_found_in_each_encoding_that_yaml_has(run, encoding):
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    text = f"{mark}{MAP % 'a'}---\r\n{BAD}".encode(encoding)
+    for name, content in (("a.yaml", text), ("a.yaml.gz", gzip.compress(text))):
+        assert run("-oshort", name, files={name: content}).places == [f"{name}:7:18 invalid"]
+
+
 def test_an_empty_list_is_no_object(run):
     files = {"a.yaml": "apiVersion: v1\nkind: ConfigMapList\nitems: null\n", "b.yaml": MAP % "b"}
     assert run(files=files).code == 0
@@ -268,6 +276,7 @@ def test_settings_are_found_by_walking_up(run, name, text):
     [
         ("validate: {exclud: [a]}", "exclud is not a setting of validate; did you mean exclude?"),
         ("validate: {warn-unknown: 1}", "warn-unknown is true or false, not 1"),
+        ("exclude: [a]", "exclude belongs below validate"),
         ("validate: [a]", "the settings of validate are a mapping"),
         ("validate: {skip: [{}]}", "skip is a text or a list of texts"),
         ("a: [", "cannot be read"),
