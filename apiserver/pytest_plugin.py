@@ -8,6 +8,7 @@ requests a fixture. The fixtures use `apiserver.testing`. PYTEST_DONT_REWRITE (s
 """
 
 import contextlib
+import inspect
 import re
 import uuid
 from collections.abc import Callable, Generator, Iterator
@@ -17,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from inkube.apiserver import access, testing
+from inkube.apiserver import access, explore, testing
 
 MARKERS = (
     "kube_definitions(*sources): CRDs and objects to begin with: files, folders, dicts",
@@ -29,6 +30,7 @@ MARKERS = (
     "kube_seed(fill=function): begin with what function(kube) makes, once for all it marks",
     "kube_fail(verbs, resources, **options): requests that fail, as kube.fail says",
     "kubeconfig: KUBECONFIG names a file for the test's server",
+    "kube_explore(**limits): the test returns a scenario of inkube.explore, which is explored",
 )
 _SERVERS: "pytest.StashKey[list[testing.Report]]" = pytest.StashKey()
 """The reports of the servers that run for a test, a class, a module or the session."""
@@ -76,6 +78,28 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     names = getattr(item, "fixturenames", None)
     if names is not None and item.get_closest_marker("kubeconfig"):
         names[:] = ["kubeconfig", *(name for name in names if name != "kubeconfig")]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Explore the scenario that a test with the marker `kube_explore` returns."""
+    markers = list(pyfuncitem.iter_markers("kube_explore"))[::-1]
+    if not markers:
+        return None
+    limits = {name: value for marker in markers for name, value in marker.kwargs.items()}
+    function = pyfuncitem.obj
+    wanted = inspect.signature(function).parameters
+    scenario = function(**{name: pyfuncitem.funcargs[name] for name in wanted})
+    if not isinstance(scenario, explore.Scenario):
+        raise pytest.UsageError(
+            f"{pyfuncitem.name}: a test with kube_explore returns an inkube.explore.Scenario, not"
+            f" {type(scenario).__name__}"
+        )
+    try:
+        explore.check(scenario, explore.Limits(**limits))
+    except AssertionError as error:
+        pytest.fail(str(error), pytrace=False)
+    return True
 
 
 @pytest.hookimpl(wrapper=True)

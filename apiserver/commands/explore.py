@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import shlex
 import sys
 from functools import partial
@@ -17,13 +16,15 @@ from inkube.apiserver.explore import (
     Finding,
     Limits,
     Plan,
+    replays,
     reports,
     scenarios,
 )
+from inkube.apiserver.testing import statepages
 
 _PATH = click.Path(path_type=Path, exists=True)
-_FORMATS = ("text", "json", "junit")
-_CATEGORIES = ("crash", "error", "race", "away", "stale", "user", "time")
+_FORMATS = ("text", "json", "junit", "sarif", "pytest")
+_CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "objects", "time")
 
 
 @click.command("explore", context_settings={"ignore_unknown_options": True})
@@ -38,11 +39,13 @@ _CATEGORIES = ("crash", "error", "race", "away", "stale", "user", "time")
 @click.option("--category", multiple=True, type=click.Choice(_CATEGORIES), help="Kinds of plans.")
 @click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first certain finding.")
 @click.option("--seed", type=int, help="Run the plans in a random order.")
+@click.option("--shrink", type=click.IntRange(0, 1000), default=8, show_default=True,
+              help="The most smaller cases to try for a finding.")  # fmt: skip
 @click.option("--format", "shape", type=click.Choice(_FORMATS), default="text", show_default=True)
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="A folder for the end states of findings: inkube serve --snapshot FILE.",
+    help="A folder for findings: each as a state, a page, a scenario, and a test.",
 )
 def explore_command(
     words: tuple[str, ...],
@@ -53,6 +56,7 @@ def explore_command(
     only: tuple[str, ...],
     category: tuple[str, ...],
     seed: int | None,
+    shrink: int,
     shape: str,
     output: Path | None,
     *,
@@ -79,10 +83,10 @@ def explore_command(
             raise click.UsageError("give the command of the controller after `--`")
         limits = Limits(
             budget, jobs=jobs, only=only, categories=frozenset(category), exit_first=exitfirst,
-            seed=seed,
+            seed=seed, shrink=shrink,
         )  # fmt: skip
         found = explore.explore(chosen, limits, _progress)
-    except (scenarios.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
+    except (explore.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     if output is not None:
@@ -92,10 +96,13 @@ def explore_command(
         click.echo(json.dumps(reports.document(found), indent=2))
     elif shape == "junit":
         click.echo(reports.junit(found))
+    elif shape == "sarif":
+        click.echo(reports.sarif(found, words[0] if words and not objects else str(objects[0])))
+    elif shape == "pytest":
+        click.echo(replays.tests([each for each in found.findings if each.is_first]), nl=False)
     else:
-        click.echo(
-            reports.text(found, partial(_again, words, objects, definitions, workloads=workloads))
-        )
+        again = partial(_again, words, objects, definitions, workloads=workloads)
+        click.echo(reports.text(found, again))
     if found.findings:
         sys.exit(1)
 
@@ -108,12 +115,17 @@ def _progress(done: int, total: int, plan: Plan, finding: Finding | None) -> Non
 
 
 def _keep(finding: Finding, folder: Path) -> None:
-    """Save the end state of a finding as a snapshot."""
-    if finding.result is None or finding.result.snapshot is None:
-        return
+    """Save a finding: its end state as a snapshot and as a page, and what repeats it."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = re.sub(r"[^a-z0-9]+", "-", finding.plan.name.lower()).strip("-")
-    asyncio.run(finding.result.snapshot.save(folder / f"{name[:100]}.db"))
+    name = replays.name(finding)
+    (folder / f"{name}.yaml").write_text(replays.scenario(finding))
+    (folder / f"test_{name}.py").write_text(replays.tests([finding]))
+    state = finding.result.snapshot if finding.result is not None else None
+    if state is not None:
+        (folder / f"{name}.db").unlink(missing_ok=True)
+        asyncio.run(state.save(folder / f"{name}.db"))
+        page = asyncio.run(statepages.of_file(state, finding.plan.name))
+        (folder / f"{name}.html").write_text(page)
 
 
 def _again(

@@ -1,15 +1,16 @@
 """Carries out the steps of a user and the disturbances of a plan, on a server in this process."""
 
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 
 from inkube.apiserver import manifests
+from inkube.apiserver.explore.actions import Action, Target
 from inkube.apiserver.explore.plans import Plan
-from inkube.apiserver.explore.scenarios import Action, Target
 from inkube.apiserver.explore.states import LABEL, State, state_of
 from inkube.apiserver.registry import keys
 from inkube.apiserver.server import APIServer
+from inkube.apiserver.testing import ObjectChange
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
@@ -18,8 +19,10 @@ FAULTS = "world.inkube.dev/v1/faults"
 
 
 async def act(server: APIServer, action: Action) -> None:
-    """Carry out a step of the user. Raises StatusError."""
+    """Carry out a step of the user. Raises StatusError, ManifestError."""
     client = server.client
+    for part in action.parts:
+        await act(server, part)
     for obj in action.objects:
         placed = manifests.with_namespace(client, obj)
         await manifests.apply(client, manifests.Manifest(action.text, placed))
@@ -60,6 +63,34 @@ async def interfere(server: APIServer, plan: Plan) -> None:
             await client.delete(resource, name, namespace)
 
 
+def unlabelled(changes: Iterable[ObjectChange], steps: Iterable[Action]) -> list[str]:
+    """Return the objects of the user from which a change removed the label of somebody else."""
+    own = {_identity(obj) for step in steps for obj in step.applied()}
+    labelled: set[str] = set()
+    found: dict[str, None] = {}
+    for change in changes:
+        obj = change.object
+        uid = obj["metadata"]["uid"]
+        if LABEL in (obj["metadata"].get("labels") or {}):
+            labelled.add(uid)
+        elif uid in labelled and _identity(obj) in own:
+            found[named(obj)] = None
+    return list(found)
+
+
+def _identity(obj: Object) -> tuple[str, str, str]:
+    meta = obj["metadata"]
+    return obj["kind"], meta.get("namespace") or "default", meta["name"]
+
+
+def end_watches(server: APIServer, resource: str) -> None:
+    """End the open watches of a resource (`deployments.apps`)."""
+    plural, _, group = resource.partition(".")
+    served = server.resources.get(group, plural)
+    if served is not None:
+        served.end_watches()
+
+
 @asynccontextmanager
 async def faults(server: APIServer, specs: Sequence[Object]) -> AsyncIterator[list[str]]:
     """Create Faults, yield their names, and delete them at the end."""
@@ -85,9 +116,14 @@ async def end_fault(server: APIServer, name: str) -> None:
         await server.client.delete(FAULTS, name)
 
 
+def objects(server: APIServer) -> list[bytes]:
+    """Return all stored objects."""
+    return [entry.data for entry in server.store.list(keys.ROOT)]
+
+
 def state(server: APIServer, ignored: frozenset[str]) -> State:
     """Return the state of all objects."""
-    return state_of((entry.data for entry in server.store.list(keys.ROOT)), ignored)
+    return state_of(objects(server), ignored)
 
 
 def named(obj: Object) -> str:

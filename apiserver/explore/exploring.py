@@ -10,22 +10,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from inkube.apiserver.explore import judges, runners
+from inkube.apiserver.explore import judges, momentplans, references, runners, shrinking
 from inkube.apiserver.explore.judges import Finding
 from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.references import ExplorationError, OtherWays
 from inkube.apiserver.explore.results import Expected, Result
 from inkube.apiserver.explore.runners import Runner
 from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.sources import Snapshot
 
 BUDGET_SECONDS = 60.0
+SMALLER_CASES = 8
 Progress = Callable[[int, int, Plan, Finding | None], None]
 """Called after each plan with the number of finished plans, of all plans, the plan and its
 finding."""
-
-
-class ExplorationError(RuntimeError):
-    """The undisturbed runs do not converge, or differ, so that nothing can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +44,8 @@ class Limits:
     """Whether the first certain finding ends the exploration."""
     seed: int | None = None
     """Plans run in a random order that this number selects; None for the likely ones first."""
+    shrink: int = SMALLER_CASES
+    """The most smaller cases that are tried for a finding; 0 for none."""
 
 
 @dataclass(slots=True)
@@ -84,56 +84,46 @@ async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Ex
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-explore-")))
         runner = runners.runner(scenario, folder)
         start = await runner.prepared()
-        first = await _reference(scenario, runner, start)
-        second = await _reference(scenario, runner, start)
-        expected = _expected(first, second)
-        explorer = _Explorer(runner, start, limits, first, expected)
-        return await explorer.all(_plans(runner, limits, first, second), progress)
+        first = await references.undisturbed(scenario, runner, start)
+        second = await references.undisturbed(scenario, runner, start)
+        expected = references.expected(first, second)
+        explorer = _Explorer(runner, start, limits, expected)
+        plans = _chosen(_plans(scenario, runner, limits, first, second), limits)
+        found = await explorer.all(plans, progress)
+        fails = shrinking.Fails(folder, expected.masked)
+        found.findings = await shrinking.shrunk(scenario, found.findings, fails, limits.shrink)
+        return found
 
 
-async def _reference(scenario: Scenario, runner: Runner, start: Snapshot) -> Result:
-    result = await runner.run(start)
-    if result.error:
-        raise ExplorationError(f"the undisturbed run failed: {result.error}\n{result.log}")
-    if result.exit_code is not None:
-        raise ExplorationError(f"the controller ended with {result.exit_code}:\n{result.log}")
-    for action, step in zip(scenario.steps, result.steps, strict=False):
-        if not step.converged:
-            within = scenario.converged.within
-            raise ExplorationError(
-                f"without any disturbance, {action.text!r} does not come to rest in {within:g} s:"
-                f" set converged.within and converged.quiet, or see the log:\n{result.log}"
-            )
-    return result
-
-
-def _expected(first: Result, second: Result) -> Expected:
-    """Return the end states. What differs between two undisturbed runs is not compared."""
-    masked = frozenset(
-        difference.place
-        for one, other in zip(first.steps, second.steps, strict=True)
-        for difference in one.state.differences(other.state)
-    )
-    if any(not place.path for place in masked):
-        names = ", ".join(sorted(place.object for place in masked if not place.path))
-        raise ExplorationError(
-            f"two undisturbed runs end with different objects: {names};"
-            " leave their resources out with `ignore`"
-        )
-    seconds = [max(a.seconds, b.seconds) for a, b in zip(first.steps, second.steps, strict=True)]
-    return Expected([step.state for step in first.steps], seconds, masked)
-
-
-def _plans(runner: Runner, limits: Limits, first: Result, second: Result) -> list[Plan]:
-    found = runner.plans(first, second)
-    if not found:
+def _plans(
+    scenario: Scenario, runner: Runner, limits: Limits, first: Result, second: Result
+) -> Sequence[Plan]:
+    """Return the scenario's plans, or those that follow from the undisturbed runs."""
+    derived = runner.plans(first, second, limits.seed)
+    if scenario.plans:
+        return [_placed(plan, derived) for plan in scenario.plans]
+    if not derived:
         raise ExplorationError(
             "the controller writes nothing in the undisturbed runs: do the steps concern it?"
             f" Its log:\n{first.log}"
         )
+    return list(_named_apart(derived))
+
+
+def _placed(plan: Plan, derived: Sequence[Plan]) -> Plan:
+    placed = momentplans.with_moment(plan, derived)
+    if placed is None:
+        after = plan.moment.text if plan.moment else ""
+        raise ExplorationError(
+            f"{plan.name}: the undisturbed run has no {after} in step {plan.step + 1}"
+        )
+    return placed
+
+
+def _chosen(plans: Sequence[Plan], limits: Limits) -> list[Plan]:
     chosen = [
         plan
-        for plan in _named_apart(found)
+        for plan in plans
         if (not limits.only or any(fnmatch.fnmatchcase(plan.name, each) for each in limits.only))
         and (not limits.categories or plan.category in limits.categories)
     ]
@@ -153,19 +143,11 @@ def _named_apart(plans: Sequence[Plan]) -> Iterator[Plan]:
 
 
 class _Explorer:
-    def __init__(
-        self,
-        runner: Runner,
-        start: Snapshot,
-        limits: Limits,
-        reference: Result,
-        expected: Expected,
-    ) -> None:
+    def __init__(self, runner: Runner, start: Snapshot, limits: Limits, expected: Expected) -> None:
         self._runner = runner
         self._start = start
         self._limits = limits
-        self._reference = reference
-        self._expected = expected
+        self._ways = OtherWays(runner, start, expected)
         self._found = Exploration()
 
     async def all(self, plans: Sequence[Plan], progress: Progress) -> Exploration:
@@ -184,6 +166,8 @@ class _Explorer:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(max(1, self._limits.jobs)):
                 tasks.create_task(work())
+        order = {plan.name: number for number, plan in enumerate(plans)}
+        self._found.findings.sort(key=lambda finding: order[finding.plan.name])
         self._found.seconds = time.monotonic() - began
         return self._found
 
@@ -194,19 +178,25 @@ class _Explorer:
 
     async def _plan(self, plan: Plan) -> Finding | None:
         """Run a plan, and once more if it shows something."""
-        result = await self._run(plan)
+        expected = await self._ways.expected(plan)
+        result = None if expected is None else await self._run(plan, expected)
+        if expected is None or result is None or (plan.steps and result.is_refused):
+            self._found.not_struck.append(plan)
+            return None
         if result.error:
             self._found.failed.append((plan, result.error))
             return None
-        finding = judges.judge(plan, result, self._reference, self._expected)
-        if finding is None:
+        finding = judges.judge(plan, result, expected)
+        if finding is not None and plan.same_as:
+            expected = await self._ways.expected(plan, times=2)
+            finding = judges.judge(plan, result, expected) if expected is not None else None
+        if finding is None or expected is None:
             (self._found.passed if result.struck else self._found.not_struck).append(plan)
             return None
-        again = await self._run(plan)
-        same = judges.judge(plan, again, self._reference, self._expected)
+        same = judges.judge(plan, await self._run(plan, expected), expected)
         finding = finding._replace(is_certain=same is not None)
         self._found.findings.append(finding)
         return finding
 
-    async def _run(self, plan: Plan) -> Result:
-        return await self._runner.run(self._start, plan, self._expected)
+    async def _run(self, plan: Plan, expected: Expected) -> Result:
+        return await self._runner.run(self._start, plan, expected)

@@ -16,11 +16,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from inkube.apiserver import manifests
-from inkube.apiserver.explore import acting, states
+from inkube.apiserver.explore import acting, invariants, space, states
+from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.plans import Moment, Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
 from inkube.apiserver.explore.states import State
+from inkube.apiserver.manifests import ManifestError
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import ObjectChange, TestLog, patience
@@ -33,20 +35,24 @@ ROUNDS = 10
 """How often the jumps are repeated, until a controller counts as stuck or restless."""
 SETTLED_SECONDS = 10.0
 """The longest real time in which controllers come to rest: retries within a second are work."""
+MOST_CHANGES = 1000
+"""After so many changes without a rest, controllers count as restless …"""
+LOOK_SECONDS = 0.1
+"""… which is looked at this often."""
 IDLE_LOOKS = 20
 """After so many looks at idle controllers, the request that a plan disturbs will not come."""
 
 
-async def prepared(scenario: Scenario) -> Snapshot:
-    """Return the state before the first step: definitions, their objects, and what controllers make
-    of them. Raises ManifestError."""
+async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
+    """Return the state before the first step, with definitions, their objects and what controllers
+    make of them, and other values for the objects of the steps. Raises ManifestError."""
     async with APIServer(_options(scenario, None, None)) as server:
         found = manifests.read(scenario.definitions)
         await manifests.install(server.client, found, server.settled)
         await server.parts.defaults.create_all()  # not only in runs that ask for one of them
         run = _Run(scenario, server, TestLog(), None, None)
         await run.converge(0)
-        return await server.snapshot()
+        return await server.snapshot(), await space.of_steps(server, scenario.steps)
 
 
 async def run(
@@ -63,10 +69,14 @@ async def run(
         start, taken = _at(start, moment), moment.time
     with _errors() as errors:
         async with APIServer(_options(scenario, start, taken)) as server:
+            objects = acting.objects(server) if scenario.rules else []
             with contextlib.closing(log.record(server.store)):
                 result = await _Run(scenario, server, log, plan, expected).whole()
                 result.snapshot = await server.snapshot()
-                result.history = [str(change).strip() for change in log.history()]
+                changes = log.history()
+                result.history = [str(change).strip() for change in changes]
+                result.overwritten = acting.unlabelled(changes, scenario.steps)
+                result.broken = invariants.broken(scenario.rules, objects, changes)
     result.errors = errors
     return result
 
@@ -95,6 +105,7 @@ class _Run:
         expected: Expected | None,
     ) -> None:
         self._scenario = scenario
+        self._steps = (plan.steps if plan is not None else ()) or scenario.steps
         self._server = server
         self._log = log
         self._plan = plan
@@ -104,7 +115,7 @@ class _Run:
     async def whole(self) -> Result:
         """Run the steps. Ends with the first that does not end as expected."""
         result = Result()
-        plan, steps = self._plan, self._scenario.steps
+        plan, steps = self._plan, self._steps
         moment = plan.moment if plan is not None else None
         try:
             index = moment.step if moment is not None else 0
@@ -113,8 +124,9 @@ class _Run:
                 moment = None
                 if not result.steps[-1].converged:
                     break
-        except (StatusError, OSError, TimeoutError) as error:
+        except (StatusError, ManifestError, OSError, TimeoutError) as error:
             result.error = f"{type(error).__name__}: {error}"
+            result.is_refused = isinstance(error, StatusError | ManifestError)
         return result
 
     async def _step(self, index: int, result: Result, *, is_done: bool) -> int:
@@ -123,16 +135,23 @@ class _Run:
         plan = self._plan if self._plan is not None and self._plan.step == index else None
         if not is_done:
             async with acting.faults(self._server, plan.faults if plan else ()) as names:
-                await acting.act(self._server, self._scenario.steps[index])
+                if plan is not None and plan.unobserved:
+                    acting.end_watches(self._server, plan.unobserved)
+                    await asyncio.sleep(0)  # the informers notice it
+                    acting.advance(self._server, JUMPS[0])  # and watch again after a while
+                    result.struck = await self._is_met(plan, names[0])
+                await acting.act(self._server, self._steps[index])
                 acted = self._server.store.revision, self._server.clock.now()
-                if plan is not None and names:
+                if plan is not None and plan.unobserved and plan.then == "next":
+                    await acting.act(self._server, self._steps[index + 1])
+                elif plan is not None and names and not plan.unobserved:
                     result.struck = await self._disturbed(plan, names[0])
         else:
             acted = self._server.store.revision, self._server.clock.now()
         if plan is not None and plan.then == "next":
             index += 1
             if not plan.faults:
-                await acting.act(self._server, self._scenario.steps[index])
+                await acting.act(self._server, self._steps[index])
         converged = await self.converge(index)
         if plan is not None and plan.later_seconds and converged:
             acting.advance(self._server, plan.later_seconds)
@@ -152,19 +171,24 @@ class _Run:
     async def _disturbed(self, plan: Plan, fault: str) -> bool:
         """Wait until a request meets the fault, and do what the plan says while it waits. Returns
         whether one did."""
-        place = 2 if plan.faults[0].get("hold") else 1
-        is_struck, idle = False, 0
-        while not is_struck and idle < IDLE_LOOKS:
-            await asyncio.sleep(0.001)
-            counts = self._server.faults.counted(fault)
-            is_struck = counts is not None and counts[place] > 0
-            idle = 0 if self._server.manager.is_working else idle + 1
+        is_struck = await self._is_met(plan, fault)
         if plan.then == "next":
-            await acting.act(self._server, self._scenario.steps[plan.step + 1])
+            await acting.act(self._server, self._steps[plan.step + 1])
         elif is_struck:
             await acting.interfere(self._server, plan)
         await acting.end_fault(self._server, fault)
         return is_struck
+
+    async def _is_met(self, plan: Plan, fault: str) -> bool:
+        """Wait until a request meets the fault. Returns False if the controllers become idle."""
+        place = 2 if plan.faults[0].get("hold") else 1
+        is_met, idle = False, 0
+        while not is_met and idle < IDLE_LOOKS:
+            await asyncio.sleep(0.001)
+            counts = self._server.faults.counted(fault)
+            is_met = counts is not None and counts[place] > 0
+            idle = 0 if self._server.manager.is_working else idle + 1
+        return is_met
 
     async def converge(self, index: int) -> bool:
         """Move the clock until nothing happens any more, and, if the end is known, until it is
@@ -186,11 +210,16 @@ class _Run:
         return True
 
     async def _settled(self) -> bool:
+        """Wait until controllers come to rest. Returns False if they write without end."""
+        most = self._changes() + MOST_CHANGES
+        settled = asyncio.ensure_future(self._server.settled(patience.limit(SETTLED_SECONDS)))
         try:
-            await self._server.settled(patience.limit(SETTLED_SECONDS))
-        except TimeoutError:
-            return False
-        return True
+            while not settled.done() and self._changes() < most:
+                await asyncio.wait([settled], timeout=LOOK_SECONDS)
+            return settled.done() and settled.exception() is None
+        finally:
+            settled.cancel()
+            await asyncio.gather(settled, return_exceptions=True)
 
     def _changes(self) -> int:
         """The number of changes that belong to the end state."""
@@ -200,10 +229,7 @@ class _Run:
         return self._counted
 
     def _is_as_expected(self, index: int) -> bool:
-        expected = self._expected
-        return expected is None or not expected.states[index].differences(
-            self._state(), expected.masked
-        )
+        return self._expected is None or self._expected.is_reached(index, self._state())
 
     def _state(self) -> State:
         return acting.state(self._server, self._scenario.ignore)

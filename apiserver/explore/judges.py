@@ -7,14 +7,28 @@ from typing import Literal, NamedTuple
 from inkube.apiserver.explore.observations import Write, is_write, write_of
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result
+from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.explore.states import Difference
 from inkube.apiserver.http import RequestRecord
 
-Verdict = Literal["ended", "raised", "lost", "different", "loop", "retries"]
+Verdict = Literal["ended", "raised", "rule", "lost", "different", "loop", "retries", "failed"]
+VERDICTS: dict[Verdict, str] = {
+    "ended": "The controller ended by itself",
+    "raised": "A controller raised an exception",
+    "rule": "A rule of the scenario does not hold",
+    "lost": "Data was deleted that is otherwise kept",
+    "different": "The end differs from that without a disturbance",
+    "loop": "The controller writes without end",
+    "retries": "A request is repeated without success",
+    "failed": "A test suite failed",
+}
 LOOP_FACTOR = 10
 """How many times more writes than the undisturbed run count as a loop …"""
 LOOP_LEAST = 30
 """… and at least this number."""
+HOT_RETRIES = 100
+"""A request that is sent more often than this during OUTAGE_SECONDS has no back-off."""
+OUTAGE_SECONDS = 2.0
 RETRIES = 5
 """The number of equal failures in a row after which a request counts as repeated for good."""
 
@@ -31,16 +45,18 @@ class Finding(NamedTuple):
     result: Result | None = None
     is_certain: bool = True
     """Whether a second run of the plan showed the same."""
+    case: Scenario | None = None
+    """The smallest scenario in which this plan shows it. The plan is in it."""
+    is_first: bool = True
+    """Whether no earlier finding has the same verdict and first difference."""
 
 
-def judge(plan: Plan, result: Result, reference: Result, expected: Expected) -> Finding | None:
+def judge(plan: Plan, result: Result, expected: Expected) -> Finding | None:
     """Return what is wrong with a run, or None. The gravest fault is told."""
-    return next(_findings(plan, result, reference, expected), None)
+    return next(_findings(plan, result, expected), None)
 
 
-def _findings(
-    plan: Plan, result: Result, reference: Result, expected: Expected
-) -> Iterator[Finding]:
+def _findings(plan: Plan, result: Result, expected: Expected) -> Iterator[Finding]:
     requests = [record for step in result.steps for record in step.requests]
     if result.exit_code is not None:
         text = f"the controller ended by itself, with exit code {result.exit_code}"
@@ -48,16 +64,25 @@ def _findings(
     if result.errors:
         text = f"{result.errors[0]} ({len(result.errors)} times)"
         yield Finding(plan, "raised", text, requests=requests, result=result)
-    lost = _lost(result, reference)
+    if result.broken:
+        yield Finding(plan, "rule", "; ".join(result.broken), requests=requests, result=result)
+    lost = _lost(result, expected)
     if lost and plan.target[2] not in lost[0]:
         text = f"{', '.join(lost)}: deleted, where the undisturbed run keeps it"
         yield Finding(plan, "lost", text, requests=requests, result=result)
+    if result.overwritten:
+        text = f"{', '.join(result.overwritten)}: a label that another client set is gone"
+        yield Finding(plan, "lost", text, requests=requests, result=result)
+    if result.hot > HOT_RETRIES:
+        text = f"no back-off: {result.hot} attempts in {OUTAGE_SECONDS:g} s while a request failed"
+        yield Finding(plan, "retries", text, requests=requests, result=result)
     last = len(result.steps) - 1
     if not result.steps or result.steps[last].converged:
         return
     index = result.steps[last].index
-    differences = expected.states[index].differences(result.steps[last].state, expected.masked)
-    failing = _repeated(result.steps[last].requests)
+    state = expected.states[index]
+    differences = state.differences(result.steps[last].state, expected.masked) if state else []
+    failing = _repeated(result.steps[last].requests) if state else None
     if failing:
         record, times = failing
         text = f"{write_of(record)} is answered {record.code} again and again ({times} times)"
@@ -66,17 +91,17 @@ def _findings(
         yield Finding(plan, "retries", text, differences, requests, result)
     if differences:
         yield Finding(plan, "different", _seen(differences), differences, requests, result)
-    writes, usual = result.steps[last].writes, reference.steps[index].writes
+    writes, usual = result.steps[last].writes, expected.writes[index]
     if writes > max(LOOP_LEAST, LOOP_FACTOR * usual):
         text = f"the controller does not come to rest: {writes} writes instead of {usual}"
         yield Finding(plan, "loop", text, (), requests, result)
 
 
-def _lost(result: Result, reference: Result) -> list[str]:
+def _lost(result: Result, expected: Expected) -> list[str]:
     """Objects that were deleted in this run only, and that the undisturbed run keeps to the end."""
-    theirs = frozenset[str]().union(*(step.deleted for step in reference.steps))
-    ours = frozenset[str]().union(*(step.deleted for step in result.steps))
-    return sorted(name for name in ours - theirs if name.split(" ")[0] in _KEPT)
+    if expected.deleted is None:
+        return []
+    return sorted(name for name in result.deleted - expected.deleted if name.split(" ")[0] in _KEPT)
 
 
 _KEPT = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})
@@ -105,6 +130,10 @@ def _repeated(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, int] | 
 
 def _seen(differences: Sequence[Difference]) -> str:
     """What a user sees first: objects that are missing or too many, then members."""
-    first = min(differences, key=lambda each: (bool(each.place.path), each.place))
     more = len(differences) - 1
-    return f"{first}" + (f" (and {more} more)" if more else "")
+    return f"{first(differences)}" + (f" (and {more} more)" if more else "")
+
+
+def first(differences: Sequence[Difference]) -> Difference:
+    """Return the difference that matters most."""
+    return min(differences, key=lambda each: (bool(each.place.path), each.place))

@@ -2,9 +2,10 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from inkube.apiserver.explore.moments import Change, changes
-from inkube.apiserver.explore.planning import DAY, HELD_SECONDS
+from inkube.apiserver.explore.planning import DAY, HELD_SECONDS, unobserved
 from inkube.apiserver.explore.plans import Category, Moment, Plan, Then
 from inkube.apiserver.explore.results import Result
 from inkube.apiserver.explore.scenarios import Scenario
@@ -18,8 +19,9 @@ _VERBS = {
 _SUBRESOURCES = ("", "/status", "/scale", "/finalize")
 
 
-def plans(scenario: Scenario, reference: Result) -> list[Plan]:
-    """Return all plans. Categories take turns, so that a small budget meets each of them."""
+def plans(scenario: Scenario, reference: Result, others: Sequence[Plan] = ()) -> list[Plan]:
+    """Return all plans, `others` among them. Categories take turns, so that a small budget meets
+    each of them."""
     assert reference.snapshot is not None
     found = list(changes(reference.snapshot, reference.steps))
     by_category: list[Iterable[Plan]] = [
@@ -27,10 +29,22 @@ def plans(scenario: Scenario, reference: Result) -> list[Plan]:
         _users(scenario, found),
         _errors(found),
         _races(found),
+        unobserved(scenario, dict.fromkeys(map(_whole, found)), {"controllers": True}),
         _times(scenario),
+        others,
     ]
     mixed = itertools.zip_longest(*by_category)
     return [plan for row in mixed for plan in row if plan is not None]
+
+
+def with_moment(plan: Plan, derived: Sequence[Plan]) -> Plan | None:
+    """Return a plan with its moment in another undisturbed run, from which plans were derived; None
+    if that run has no such moment."""
+    if plan.moment is None:
+        return plan
+    moments = [each.moment for each in derived if each.moment and each.step == plan.step]
+    known = next((each for each in moments if each.text == plan.moment.text), None)
+    return None if known is None else replace(plan, moment=known)
 
 
 def _crashes(scenario: Scenario, reference: Result, found: Sequence[Change]) -> Iterator[Plan]:
@@ -95,8 +109,7 @@ def _failing(name: str, each: Change, effect: Object) -> Plan:
 def _fault(each: Change) -> Object:
     """The spec of a Fault that meets one change by a controller of the server."""
     meta = each.object["metadata"]
-    plural, group = _plural(each), _group(each)
-    whole = f"{plural}.{group}" if group else plural
+    whole = _whole(each)
     match: Object = {
         "verbs": _VERBS[each.verb],
         "resources": [f"{whole}{end}" for end in _SUBRESOURCES],
@@ -110,6 +123,12 @@ def _fault(each: Change) -> Object:
         "when": {"skip": each.number - 1, "times": 1},
         "controllers": True,
     }
+
+
+def _whole(each: Change) -> str:
+    """`deployments.apps`."""
+    plural, group = _plural(each), _group(each)
+    return f"{plural}.{group}" if group else plural
 
 
 def _group(each: Change) -> str:

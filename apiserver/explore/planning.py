@@ -21,9 +21,14 @@ DAY = 86_400.0
 _ON_EXISTING = frozenset({"update", "patch", "delete"})
 
 
-def plans(scenario: Scenario, writes: Sequence[Occurrence], reads: Sequence[Read]) -> list[Plan]:
-    """Return all plans. Within each category, they are in the order of the run; categories take
-    turns, so that a small budget meets each of them."""
+def plans(
+    scenario: Scenario,
+    writes: Sequence[Occurrence],
+    reads: Sequence[Read],
+    others: Sequence[Plan] = (),
+) -> list[Plan]:
+    """Return all plans, `others` among them. Within each category, they are in the order of the
+    run; categories take turns, so that a small budget meets each of them."""
     users = _names(scenario)
     by_category: list[Iterable[Plan]] = [
         _crashes(writes),
@@ -32,9 +37,11 @@ def plans(scenario: Scenario, writes: Sequence[Occurrence], reads: Sequence[Read
         _races(writes, users),
         _users(scenario, writes),
         _stales(scenario, reads),
+        unobserved(scenario, [read.plural for read in reads]),
         _foreign(writes),
         _errors(writes),
         _times(scenario),
+        others,
     ]
     mixed = itertools.zip_longest(*by_category)
     return [plan for row in mixed for plan in row if plan is not None]
@@ -58,6 +65,12 @@ def _errors(writes: Sequence[Occurrence]) -> Iterator[Plan]:
             yield _failing(f"{title} for {each}", each, {"answer": answer})
     for each in writes:
         yield _failing(f"connection cut before {each}", each, {"cut": "BeforeWrite"})
+    for each in writes:
+        if each.number == 1:
+            fault = {**_fault(each), "when": {}, "answer": {"code": 500}}
+            yield Plan(
+                f"500 for each {each.write} for a while", "error", each.step, (fault,), "wait"
+            )
 
 
 def _races(writes: Sequence[Occurrence], users: frozenset[tuple[str, str]]) -> Iterator[Plan]:
@@ -116,6 +129,30 @@ def _stales(scenario: Scenario, reads: Sequence[Read]) -> Iterator[Plan]:
             yield Plan(text, "stale", index, (stale, late), is_away=True)
 
 
+def unobserved(
+    scenario: Scenario, resources: Iterable[str], more: Object | None = None
+) -> Iterator[Plan]:
+    """Events of a resource are left out during one step of the user, or during two: its watch is
+    behind, and ends with 410, so that the client sees only what the list shows afterwards. `more`
+    are further members of the Faults."""
+    for resource in resources:
+        fault = {
+            "match": {"verbs": ["watch"], "resources": [resource]},
+            "when": {"times": 1},
+            "hold": _hold("BeforeWrite"),
+            "answer": {"code": 410},
+            **(more or {}),
+        }
+        for index, (step, following) in enumerate(itertools.zip_longest(
+            scenario.steps, scenario.steps[1:]
+        )):  # fmt: skip
+            name = f"events of {resource} left out during {step.text!r}"
+            yield Plan(name, "events", index, (fault,), unobserved=resource)
+            if following is not None:
+                yield Plan(f"{name} and {following.text!r}", "events", index, (fault,), "next",
+                           unobserved=resource)  # fmt: skip
+
+
 def _times(scenario: Scenario) -> Iterator[Plan]:
     for index, step in enumerate(scenario.steps):
         yield Plan(f"a day passes after {step.text!r}", "time", index, later_seconds=DAY)
@@ -151,7 +188,7 @@ def _names(scenario: Scenario) -> frozenset[tuple[str, str]]:
     """Namespace and name of the objects of users."""
     found = set()
     for step in scenario.steps:
-        for obj in step.objects:
+        for obj in step.applied():
             meta = obj["metadata"]
             found.add((meta.get("namespace", "default"), meta["name"]))
     return frozenset(found)

@@ -1,21 +1,36 @@
-"""What an exploration found: as text, JSON, or JUnit."""
+"""What an exploration found: as text, JSON, JUnit, or SARIF."""
 
+import json
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from xml.etree import ElementTree as ET
 
-from inkube.apiserver.explore.exploring import Exploration
-from inkube.apiserver.explore.judges import Finding
+from inkube.apiserver.explore import replays, scenarios
+from inkube.apiserver.explore.exploring import Exploration, Limits, explore
+from inkube.apiserver.explore.judges import VERDICTS, Finding
 from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.scenarios import Scenario
 from inkube.schemas.objects import Object
 
 MOST_DIFFERENCES = 8
 MOST_REQUESTS = 15
 MOST_LINES = 15
+_SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def text(exploration: Exploration, again: Callable[[str], str]) -> str:
+def check(scenario: Scenario, limits: Limits | None = None) -> Exploration:
+    """Explore a scenario. Raises AssertionError with the report if a plan fails twice, or cannot be
+    carried out, and the errors of `explore`."""
+    __tracebackhide__ = True
+    found = explore(scenario, limits or Limits())
+    if found.failed or any(finding.is_certain for finding in found.findings):
+        raise AssertionError(text(found))
+    return found
+
+
+def text(exploration: Exploration, again: Callable[[str], str] | None = None) -> str:
     """Return a report for a terminal. `again` returns the command that runs the plans with a
-    pattern."""
+    pattern. Without it, the report contains a test for the first finding of each cause instead."""
     parts = [line for finding in exploration.findings for line in (*_finding(finding, again), "")]
     parts += [f"could not run: {plan.name}: {why}" for plan, why in exploration.failed]
     parts.append(summary(exploration))
@@ -66,14 +81,37 @@ def junit(exploration: Exploration) -> str:
     return ET.tostring(suite, encoding="unicode")
 
 
+def sarif(exploration: Exploration, uri: str) -> str:
+    """Return the report in SARIF 2.1.0. Results are located at `uri`, the file of the scenario."""
+    used = dict.fromkeys(finding.verdict for finding in exploration.findings)
+    rules = [{"id": verdict, "shortDescription": {"text": VERDICTS[verdict]}} for verdict in used]
+    driver = {"name": "inkube explore", "version": metadata.version("inkube"), "rules": rules}
+    results = [
+        {
+            "ruleId": finding.verdict,
+            "level": "error" if finding.is_certain else "warning",
+            "message": {"text": f"{finding.plan.name}: {finding.text}"},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+            "partialFingerprints": {"plan/v1": finding.plan.name},
+        }
+        for finding in exploration.findings
+    ]
+    run = {"tool": {"driver": driver}, "results": results}
+    return json.dumps({"$schema": _SARIF, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
 def _case(suite: ET.Element, plan: Plan) -> ET.Element:
     return ET.SubElement(suite, "testcase", classname=plan.category, name=plan.name)
 
 
-def _finding(finding: Finding, again: Callable[[str], str]) -> Iterator[str]:
+def _finding(finding: Finding, again: Callable[[str], str] | None) -> Iterator[str]:
     how = "" if finding.is_certain else " (not in a second run)"
     yield f"FAILED {finding.plan.name}{how}"
     yield f"  {finding.text}"
+    if finding.case is not None and finding.is_first:
+        plan = finding.case.plans[0]
+        steps = [step.text for step in plan.steps or finding.case.steps]
+        yield f"  smallest scenario: {', then '.join(steps)}"
     if len(finding.differences) > 1:
         yield "  the end beside the undisturbed run:"
         yield from (f"    {each}" for each in finding.differences[:MOST_DIFFERENCES])
@@ -85,12 +123,17 @@ def _finding(finding: Finding, again: Callable[[str], str]) -> Iterator[str]:
     if log:
         yield "  its log:"
         yield from (f"    {line}" for line in log)
-    yield f"  again: {again(_pattern(finding.plan.name))}"
+    if again is not None:
+        yield f"  again: {again(_pattern(finding.plan.name))}"
+    elif finding.is_first:
+        yield "  again, as a test:"
+        yield from (f"    {line}" for line in replays.tests([finding]).splitlines())
 
 
 def _document(finding: Finding) -> Object:
     return {
         "plan": finding.plan.document(),
+        "smallest": scenarios.document(finding.case) if finding.case else None,
         "verdict": finding.verdict,
         "text": finding.text,
         "certain": finding.is_certain,

@@ -47,14 +47,38 @@ class Result:
     snapshot: Snapshot | None = None
     errors: list[str] = field(default_factory=list)
     """Exceptions that controllers in the server logged, without those of Faults."""
+    overwritten: list[str] = field(default_factory=list)
+    """Objects of the user without the label that somebody else gave them."""
+    hot: int = 0
+    """How often the controller sent a failing request while it failed, if that was measured."""
+    broken: list[str] = field(default_factory=list)
+    """Own rules that did not hold."""
     error: str = ""
     """Why the run could not be carried out."""
+    is_refused: bool = False
+    """Whether the error is that the server refused an action of the user."""
+
+    @property
+    def deleted(self) -> frozenset[str]:
+        """The objects that were removed during all steps."""
+        return frozenset[str]().union(*(step.deleted for step in self.steps))
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The end states of the undisturbed run, by step, and the places that differ by chance."""
+    """How the steps of a run have to end, and the places that differ by chance."""
 
-    states: Sequence[State]
+    states: Sequence[State | None]
+    """The state after each step; None for any."""
     seconds: Sequence[float]
+    """How long each step takes without a disturbance."""
+    writes: Sequence[int]
+    """The controller's number of writes in each step without a disturbance."""
     masked: frozenset[Any]
+    deleted: frozenset[str] | None = None
+    """Objects that are removed without a disturbance; None if that is not known."""
+
+    def is_reached(self, index: int, state: State) -> bool:
+        """Whether the state after a step is the expected one."""
+        expected = self.states[index]
+        return expected is None or not expected.differences(state, self.masked)

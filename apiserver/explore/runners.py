@@ -6,7 +6,15 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
-from inkube.apiserver.explore import inprocess, momentplans, observations, planning, runs
+from inkube.apiserver.explore import (
+    inprocess,
+    momentplans,
+    objectplans,
+    observations,
+    planning,
+    runs,
+)
+from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
@@ -26,8 +34,9 @@ class Runner(Protocol):
         """Run the scenario from a state."""
         ...
 
-    def plans(self, first: Result, second: Result) -> list[Plan]:
-        """Return the plans that follow from two undisturbed runs; empty if nothing was written."""
+    def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
+        """Return the plans that follow from two undisturbed runs; empty if nothing was written.
+        The seed selects those that are random."""
         ...
 
 
@@ -45,10 +54,12 @@ class Outside:
         self._scenario = scenario
         self._folder = folder
         self._numbers = itertools.count()
+        self._space: Space = {}
 
     async def prepared(self) -> Snapshot:
         """See Runner."""
-        return await runs.prepared(self._scenario)
+        start, self._space = await runs.prepared(self._scenario)
+        return start
 
     async def run(
         self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
@@ -60,7 +71,7 @@ class Outside:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def plans(self, first: Result, second: Result) -> list[Plan]:
+    def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
         """See Runner."""
         one, other = (
             observations.occurrences([step.requests for step in result.steps])
@@ -70,7 +81,8 @@ class Outside:
         writes = observations.common(one, other)
         if not writes:
             return []
-        return planning.plans(self._scenario, writes, observations.reads(requests))
+        others = objectplans.plans(self._scenario.steps, self._space, seed)
+        return planning.plans(self._scenario, writes, observations.reads(requests), others)
 
 
 class Inside:
@@ -79,12 +91,14 @@ class Inside:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._history: Snapshot | None = None
+        self._space: Space = {}
         self._lock = asyncio.Lock()
         """Only one run at a time, because the log of the process shows its errors."""
 
     async def prepared(self) -> Snapshot:
         """See Runner."""
-        return await inprocess.prepared(self._scenario)
+        start, self._space = await inprocess.prepared(self._scenario)
+        return start
 
     async def run(
         self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
@@ -96,7 +110,8 @@ class Inside:
         async with self._lock:
             return await inprocess.run(self._scenario, start, plan, expected)
 
-    def plans(self, first: Result, second: Result) -> list[Plan]:
+    def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
         """See Runner."""
         self._history = first.snapshot
-        return momentplans.plans(self._scenario, first)
+        others = objectplans.plans(self._scenario.steps, self._space, seed)
+        return momentplans.plans(self._scenario, first, others)

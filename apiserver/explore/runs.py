@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from inkube.apiserver import access, manifests
-from inkube.apiserver.explore import acting, controllers
+from inkube.apiserver.explore import acting, controllers, invariants, judges, space
 from inkube.apiserver.explore.controllers import Running
+from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.observations import is_write
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
 from inkube.apiserver.explore.states import State
+from inkube.apiserver.manifests import ManifestError
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience
@@ -53,24 +55,27 @@ async def run(
         on_request=log.record_request, workloads=scenario.workloads or None,
     )  # fmt: skip
     async with APIServer(options) as server:
-        following = log.record(server.store)
-        with contextlib.closing(following):
+        objects = acting.objects(server) if scenario.rules else []
+        with contextlib.closing(log.record(server.store)):
             current = _Run(scenario, server, log, folder, plan, expected)
             result = await current.whole()
             result.snapshot = await server.snapshot()
+            changes = log.history()
+            result.overwritten = acting.unlabelled(changes, scenario.steps)
+            result.broken = invariants.broken(scenario.rules, objects, changes)
             return result
 
 
-async def prepared(scenario: Scenario) -> Snapshot:
-    """Return the state before the controller starts: definitions and their objects. Raises
-    ManifestError."""
+async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
+    """Return the state before the controller starts, with definitions and their objects, and other
+    values for the objects of the steps. Raises ManifestError."""
     options = Options(offline=True, retry_seconds=0.0, workloads=scenario.workloads or None)
     async with APIServer(options) as server:
         found = manifests.read(scenario.definitions)
         await manifests.install(server.client, found, server.settled)
         await server.parts.defaults.create_all()  # not only in runs that ask for one of them
         await server.settled()
-        return await server.snapshot()
+        return await server.snapshot(), await space.of_steps(server, scenario.steps)
 
 
 class _Run:
@@ -84,6 +89,7 @@ class _Run:
         expected: Expected | None,
     ) -> None:
         self._scenario = scenario
+        self._steps = (plan.steps if plan is not None else ()) or scenario.steps
         self._server = server
         self._log = log
         self._output = folder / "controller.log"
@@ -101,13 +107,14 @@ class _Run:
         result = Result()
         try:
             await self._start()
-            while self._next < len(self._scenario.steps):
+            while self._next < len(self._steps):
                 step = await self._step(self._next, result)
                 result.steps.append(step)
                 if not step.converged:
                     break
-        except (StatusError, OSError, TimeoutError) as error:
+        except (StatusError, ManifestError, OSError, TimeoutError) as error:
             result.error = f"{type(error).__name__}: {error}"
+            result.is_refused = isinstance(error, StatusError | ManifestError)
         finally:
             if self._running is not None:
                 result.exit_code = self._running.exit_code
@@ -120,18 +127,30 @@ class _Run:
         """Carry out the step, with the disturbance of the plan if it belongs to it."""
         began, before = time.monotonic(), len(self._log.history())
         self._seen, self._next = len(self._log.requests), index + 1
-        action, plan = self._scenario.steps[index], self._plan
+        action, plan = self._steps[index], self._plan
         if plan is None or plan.step != index:
             await acting.act(self._server, action)
             return await self._end(index, began, before)
         if plan.is_away:
             await self._kill()
         async with acting.faults(self._server, plan.faults) as names:
+            if plan.unobserved:
+                acting.end_watches(self._server, plan.unobserved)
+                result.struck = await self._until(names[0], lambda counts: counts[2] > 0)
             await acting.act(self._server, action)
-            if plan.is_away:
+            if plan.unobserved:
+                if plan.then == "next":
+                    await self._act_next()
+                await acting.end_fault(self._server, names[0])
+            elif plan.is_away:
                 if plan.then == "next":
                     await self._act_next()
                 await self._start()
+            elif plan.then == "wait":
+                result.struck = await self._injected(names)
+                await asyncio.sleep(judges.OUTAGE_SECONDS)
+                result.hot = self._matched(names[0])
+                await acting.end_fault(self._server, names[0])
             elif plan.then:
                 result.struck = await self._held(names[0], plan)
             elif names:
@@ -143,7 +162,7 @@ class _Run:
         return ended
 
     async def _act_next(self) -> None:
-        await acting.act(self._server, self._scenario.steps[self._next])
+        await acting.act(self._server, self._steps[self._next])
         self._next += 1
 
     async def _held(self, fault: str, plan: Plan) -> bool:
@@ -161,6 +180,10 @@ class _Run:
         if plan.then == "crash":
             await self._start()
         return True
+
+    def _matched(self, fault: str) -> int:
+        counts = self._server.faults.counted(fault)
+        return 0 if counts is None else counts[0]
 
     async def _injected(self, faults: Sequence[str]) -> bool:
         return await self._until(faults[0], lambda counts: counts[1] > 0)
@@ -224,10 +247,7 @@ class _Run:
         return sum(map(is_write, self._log.requests))
 
     def _is_as_expected(self, index: int) -> bool:
-        expected = self._expected
-        if expected is None:
-            return True
-        return not expected.states[index].differences(self._state(), expected.masked)
+        return self._expected is None or self._expected.is_reached(index, self._state())
 
     def _state(self) -> State:
         return acting.state(self._server, self._scenario.ignore)

@@ -6,79 +6,44 @@
       - apply: boat.yaml
       - patch: {resource: example.com/v1/boats, name: a, patch: {spec: {size: 2}}}
       - delete: {resource: example.com/v1/boats, name: a}
+    rules:
+      - {name: never more than five, kind: Deployment, cel: object.spec.replicas <= 5}
 
-Files are relative to the folder of the scenario.
+Files are relative to the folder of the scenario. `plans` name the disturbances; without them, they
+are derived.
 """
 
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from inkube.apiserver import manifests
+from inkube.apiserver.explore import actions
+from inkube.apiserver.explore.actions import MAX_STEPS, Action, ScenarioError, Step, Strict
 from inkube.apiserver.explore.controllers import Command, Controller
+from inkube.apiserver.explore.invariants import CelRule, Rule
+from inkube.apiserver.explore.plans import Plan, PlanDocument
 from inkube.schemas.objects import Object
 
 QUIET_SECONDS = 0.5
 """The default time without a write after which a scenario counts as converged."""
 LIMIT_SECONDS = 15.0
 """The default time within which a step converges: beyond it, the controller is stuck."""
-MAX_STEPS = 100
 
 
-class ScenarioError(ValueError):
-    """A scenario that cannot be read. The text contains the file and the member."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True, arbitrary_types_allowed=True)
-
-
-class Target(_Strict):
-    """One object: `resource` is `v1/configmaps` or `apps/v1/deployments`."""
-
-    resource: str
-    name: str
-    namespace: str = "default"
-
-
-class Patch(Target):
-    """A change of one object."""
-
-    patch: Any
-    type: Literal["merge", "json", "strategic"] = "merge"
-
-
-class Step(_Strict):
-    """One action of a user. Exactly one member is set."""
-
-    apply: str | list[Any] | dict[str, Any] | None = None
-    """Files, or objects: created, or changed by server-side apply."""
-    patch: Patch | None = None
-    delete: Target | None = None
-    advance: float | None = Field(default=None, gt=0)
-    """Seconds that the clock of the server moves forward."""
-
-    @model_validator(mode="after")
-    def _is_one_action(self) -> Self:
-        given = [name for name, value in self if value is not None]
-        if len(given) != 1:
-            raise ValueError("a step has one of apply, patch, delete, advance")
-        return self
-
-
-class Converged(_Strict):
+class Converged(Strict):
     """When a step has ended: `quiet` seconds without a write, within `within` seconds."""
 
     quiet: float = Field(default=QUIET_SECONDS, gt=0, le=60)
     within: float = Field(default=LIMIT_SECONDS, gt=0, le=3600)
 
 
-class _File(_Strict):
+class _File(Strict):
     """A scenario as a document."""
 
     controller: str | list[str] | None = None
@@ -89,18 +54,8 @@ class _File(_Strict):
     converged: Converged = Field(default_factory=Converged)
     workloads: bool = False
     ignore: list[str] = Field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One step, with its objects read. `text` names it in reports."""
-
-    text: str
-    objects: tuple[Object, ...] = ()
-    """Objects to apply."""
-    patch: Patch | None = None
-    delete: Target | None = None
-    advance: float = 0.0
+    rules: list[CelRule] = Field(default_factory=list, max_length=MAX_STEPS)
+    plans: list[PlanDocument] = Field(default_factory=list, max_length=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,56 +86,83 @@ class Scenario:
     """Whether inkube's own workload controllers run, on simulated nodes."""
     ignore: frozenset[str] = frozenset()
     """Resources that do not belong to the end state, as `plural.group` or `plural`."""
-
-
-def apply(*sources: manifests.Source) -> Action:
-    """Create the objects of files, folders or dicts, or change them. Raises ScenarioError,
-    OSError."""
-    objects = _objects(sources, Path())
-    return Action("apply " + ", ".join(map(_name, objects)), objects)
-
-
-def patch(resource: str, name: str, patch: Any, namespace: str = "default") -> Action:
-    """Change an object by a merge patch."""
-    target = Patch(resource=resource, name=name, namespace=namespace, patch=patch)
-    return Action(f"patch {_of(target)}", patch=target)
-
-
-def delete(resource: str, name: str, namespace: str = "default") -> Action:
-    """Delete an object."""
-    target = Target(resource=resource, name=name, namespace=namespace)
-    return Action(f"delete {_of(target)}", delete=target)
-
-
-def advance(seconds: float) -> Action:
-    """Move the clock of the server."""
-    return Action(f"advance {seconds:g} s", advance=seconds)
+    rules: Sequence[Rule] = ()
+    """Conditions for each change of each object, in each run."""
+    plans: Sequence[Plan] = ()
+    """The disturbances; without them, they are derived from what the controller writes."""
 
 
 def read(path: Path, command: Sequence[str] = ()) -> Scenario:
     """Return the scenario of a file. A `command` takes precedence over its controller. Raises
     ScenarioError, OSError."""
+    return _parsed(path.read_text(), str(path), path.parent, command, None)
+
+
+def parse(text: str, controller: Controller | InProcess | None = None) -> Scenario:
+    """Return the scenario of a YAML document. A `controller` takes precedence over that of the
+    document. Files are relative to the current folder. Raises ScenarioError, OSError."""
+    return _parsed(text, "the scenario", Path(), (), controller)
+
+
+def _parsed(
+    text: str,
+    source: str,
+    folder: Path,
+    command: Sequence[str],
+    controller: Controller | InProcess | None,
+) -> Scenario:
     try:
-        document = yaml.safe_load(path.read_text())
-        described = _File.model_validate(document)
+        described = _File.model_validate(yaml.safe_load(text))
     except yaml.YAMLError as error:
-        raise ScenarioError(f"{path}: {error}") from error
+        raise ScenarioError(f"{source}: {error}") from error
     except ValidationError as error:
-        raise ScenarioError(f"{path}: {_first(error)}") from error
-    folder = path.parent
+        raise ScenarioError(f"{source}: {_first(error)}") from error
     told = described.controller
     words = list(command) or (shlex.split(told) if isinstance(told, str) else told or [])
-    if not words:
-        raise ScenarioError(f"{path}: name the command of a controller: `controller: […]`")
-    definitions = _objects([*described.definitions, *described.objects], folder)
+    if not words and controller is None:
+        raise ScenarioError(f"{source}: name the command of a controller: `controller: […]`")
+    steps = tuple(actions.of_step(step, folder) for step in described.steps)
+    for plan in described.plans:
+        if plan.step >= len(steps):
+            raise ScenarioError(
+                f"{source}: plans: {plan.name!r} has the step {plan.step}, but the steps are 0 to"
+                f" {len(steps) - 1}"
+            )
     return Scenario(
-        Command(tuple(words), folder, described.environment),
-        tuple(_action(step, folder) for step in described.steps),
-        definitions,
+        controller or Command(tuple(words), folder, described.environment),
+        steps,
+        actions.objects([*described.definitions, *described.objects], folder),
         described.converged,
         described.workloads,
         frozenset(described.ignore),
+        tuple(rule.rule(f"{source}: rules") for rule in described.rules),
+        tuple(plan.plan(folder) for plan in described.plans),
     )
+
+
+def document(scenario: Scenario) -> Object:
+    """Return the document of a scenario. It lacks a controller that is not a command, and rules in
+    Python. Raises ScenarioError, OSError."""
+    found: Object = {}
+    controller = scenario.controller
+    if isinstance(controller, Command):
+        found["controller"] = list(controller.words)
+        if controller.environment:
+            found["environment"] = dict(controller.environment)
+    objects = actions.objects(scenario.definitions, Path())
+    found |= {"objects": list(objects)} if objects else {}
+    found["steps"] = [step.document() for step in scenario.steps]
+    if converged := scenario.converged.model_dump(exclude_defaults=True):
+        found["converged"] = converged
+    if scenario.workloads:
+        found["workloads"] = True
+    if scenario.ignore:
+        found["ignore"] = sorted(scenario.ignore)
+    if rules := [rule.document() for rule in scenario.rules if rule.cel]:
+        found["rules"] = rules
+    if scenario.plans:
+        found["plans"] = [plan.document() for plan in scenario.plans]
+    return found
 
 
 def of_objects(
@@ -192,51 +174,16 @@ def of_objects(
 ) -> Scenario:
     """Return the scenario in which a user creates objects, and then deletes them. Raises
     ScenarioError, OSError."""
-    applied = _objects(objects, Path())
+    applied = actions.objects(objects, Path())
     if not applied:
         raise ScenarioError("name at least one object with --objects")
-    created = apply(*applied)
-    deleted = [_deletion(obj) for obj in reversed(applied)]
+    deleted = [actions.deletion(obj) for obj in reversed(applied)]
     return Scenario(
-        controller, (created, *deleted), _objects(definitions, Path()), workloads=workloads
+        controller,
+        (actions.of_objects(applied), *deleted),
+        actions.objects(definitions, Path()),
+        workloads=workloads,
     )
-
-
-def _deletion(obj: Object) -> Action:
-    target = Target(
-        resource=f"{obj['apiVersion']}/{obj['kind']}",
-        name=obj["metadata"]["name"],
-        namespace=obj["metadata"].get("namespace", "default"),
-    )
-    return Action(f"delete {_name(obj)}", delete=target)
-
-
-def _action(step: Step, folder: Path) -> Action:
-    if step.apply is not None:
-        return apply(
-            *_objects(step.apply if isinstance(step.apply, list) else [step.apply], folder)
-        )
-    if step.patch is not None:
-        return Action(f"patch {_of(step.patch)}", patch=step.patch)
-    if step.delete is not None:
-        return Action(f"delete {_of(step.delete)}", delete=step.delete)
-    return advance(step.advance or 0.0)
-
-
-def _objects(sources: Sequence[Any], folder: Path) -> tuple[Object, ...]:
-    try:
-        placed = [each if isinstance(each, Mapping) else folder / each for each in sources]
-        return tuple(manifest.object for manifest in manifests.read(placed))
-    except manifests.ManifestError as error:
-        raise ScenarioError(str(error)) from error
-
-
-def _name(obj: Object) -> str:
-    return f"{obj['kind'].lower()}/{obj['metadata']['name']}"
-
-
-def _of(target: Target) -> str:
-    return f"{target.resource.rpartition('/')[2]}/{target.name}"
 
 
 def _first(error: ValidationError) -> str:

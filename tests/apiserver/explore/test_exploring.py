@@ -7,13 +7,22 @@ import pytest
 from click.testing import CliRunner
 
 from inkube.apiserver.cli import main
-from inkube.apiserver.explore import Limits, Scenario, explore, scenarios
-from inkube.apiserver.explore.scenarios import Converged, ScenarioError
+from inkube.apiserver.explore import (
+    Limits,
+    Scenario,
+    ScenarioError,
+    apply,
+    delete,
+    explore,
+    patch,
+    scenarios,
+)
+from inkube.apiserver.explore.scenarios import Converged
 
-CREATE = scenarios.apply(gardens.BOAT)
+CREATE = apply(gardens.BOAT)
 BOATS = "example.com/v1/boats"
-DELETE = scenarios.delete(BOATS, "anna")
-CHANGE = scenarios.patch(BOATS, "anna", {"spec": {"sails": 3}})
+DELETE = delete(BOATS, "anna")
+CHANGE = patch(BOATS, "anna", {"spec": {"sails": 3}})
 
 
 def scenario(reconcile, *steps):
@@ -89,10 +98,15 @@ def test_a_finding_names_the_request_that_fails_for_good():
     ("text", "why"),
     [
         ("controller: a\nsteps: []", "steps: "),
-        ("controller: a\nsteps: [{}]", "a step has one of apply, patch, delete, advance"),
+        ("controller: a\nsteps: [{}]", "a step has one of apply, patch, delete, advance, together"),
         ("controller: a\nsteps: [{advance: 1}]\nnope: 1", "nope: "),
         ("steps: [{advance: 1}]", "name the command of a controller"),
         ("controller: [", "while parsing"),
+        ("controller: a\nsteps: [{advance: 1}]\nrules: [{name: r, cel: 'object.'}]", "rules: r: "),
+        (
+            "controller: a\nsteps: [{advance: 1}]\nplans: [{name: p, step: 1}]",
+            "plans: 'p' has the step 1, but the steps are 0 to 0",
+        ),
     ],
 )
 def test_a_scenario_that_cannot_be_read_is_told_with_its_member(text, why, tmp_path):
