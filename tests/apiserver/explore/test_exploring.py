@@ -26,7 +26,7 @@ CHANGE = patch(BOATS, "anna", {"spec": {"sails": 3}})
 
 
 def scenario(reconcile, *steps):
-    quick = Converged(quiet=0.2, within=3.0)
+    quick = Converged(quiet=0.2, within=2.0)
     return Scenario(gardens.controller(reconcile), steps, [gardens.CRD], quick)
 
 
@@ -66,7 +66,9 @@ PLANTED = [
     ("reconcile", "steps", "plan", "verdict"), PLANTED, ids=[each[0].__name__ for each in PLANTED]
 )
 def test_a_planted_bug_is_found(reconcile, steps, plan, verdict):
-    found = explore(scenario(reconcile, *steps), Limits(300, only=[plan], exit_first=True))
+    found = explore(
+        scenario(reconcile, *steps), Limits(300, only=[plan], exit_first=True, shrink=0)
+    )
     assert [(each.plan.name, each.verdict, each.is_certain) for each in found.findings] == [
         (plan, verdict, True)
     ], found
@@ -88,7 +90,7 @@ def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
 
 
 def test_a_finding_names_the_request_that_fails_for_good():
-    limits = Limits(300, only=["crash after create *"])
+    limits = Limits(300, only=["crash after create *"], shrink=0)
     [finding] = explore(scenario(gardens.creates_once, CREATE), limits).findings
     assert ".status" in finding.text
     assert "create configmaps/anna-hold is answered 409 again and again" in finding.text
