@@ -4,12 +4,14 @@ Input: the table of served kinds, a minor of Kubernetes, and the store that some
 Output: `Resource`s at the first lookup of a kind. `root.core` calls it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from inkube.apiserver.registry import LazyKinds, Resource, Resources, keys
 from inkube.schemas import builtin, caches, releases
 from inkube.schemas.builtin import served, strategies
+from inkube.schemas.definitions import Definition
 from inkube.schemas.strategy import Strategy
 from inkube.storage import Change, Store
 
@@ -26,13 +28,15 @@ def install_builtin(
     resources: Resources,
     extra_strategies: Mapping[tuple[str, str], MakeStrategy] | None = None,
     minor: int = releases.NEWEST.minor,
+    off: Collection[tuple[str, str]] = (),
 ) -> None:
-    """Serve every built-in kind of a minor. The events of both groups are the same objects.
+    """Serve every built-in kind of a minor, except the groups and versions in `off`. The events of
+    both groups are the same objects.
 
     `extra_strategies` contains functions that create strategies which depend on the server, by
     group and plural.
     """
-    definitions = builtin.by_name(minor)
+    definitions = _served_definitions(minor, off)
 
     def create(table: Resources, group: str, plural: str) -> Resource:
         name = group, plural
@@ -40,29 +44,84 @@ def install_builtin(
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         also = [
             served.of(definition, version)
-            for definition in map(definitions.__getitem__, _SAME_OBJECTS.get(name, ()))
+            for definition in map(definitions.get, _SAME_OBJECTS.get(name, ()))
+            if definition is not None
             for version in definition.versions
         ]
         return Resource(
             definitions[name], strategy, serve=served.of, stored_as=stored_as, also=also
         )
 
-    resources.install_lazy(LazyKinds(*_kinds(minor), create))
+    names = _kinds_of(definitions) if off else _kinds(minor)
+    resources.install_lazy(LazyKinds(*names, create))
+
+
+def switched_off(runtime_config: Sequence[str], minor: int) -> frozenset[tuple[str, str]]:
+    """Return the groups and versions that a runtime configuration switches off. Versions that are
+    not served stay so, whatever it says. Raises ValueError for unknown groups.
+
+    Follows apiserver/pkg/server/options/api_enablement.go.
+    """
+    off = set()
+    unknown = []
+    groups = {group for group, _ in builtin.by_name(minor)} | _WITHOUT_KINDS
+    for text in runtime_config:
+        name, _, switch = text.partition("=")
+        group, _, version = name.rpartition("/")
+        if group == "api":
+            continue
+        if group not in groups or not version:
+            unknown.append(name)
+        elif switch.lower() in ("false", "0", "f"):
+            off.add((group, version))
+    if unknown:
+        raise ValueError(f"unknown api groups {','.join(unknown)}")
+    return frozenset(off)
+
+
+_WITHOUT_KINDS = frozenset({"internal.apiserver.k8s.io", "storagemigration.k8s.io"})
+"""Groups of Kubernetes without kinds that are served here."""
+
+
+def _served_definitions(
+    minor: int, off: Collection[tuple[str, str]]
+) -> Mapping[tuple[str, str], Definition]:
+    definitions = builtin.by_name(minor)
+    if not off:
+        return definitions
+    kept = {}
+    for name, definition in definitions.items():
+        served_versions = [v for v in definition.versions if (definition.group, v.name) not in off]
+        if len(served_versions) == len(definition.versions):
+            kept[name] = definition
+        elif served_versions:
+            versions = tuple(
+                v if v in served_versions else v.not_served() for v in definition.versions
+            )
+            kept[name] = dataclasses.replace(definition, versions=versions)
+    return kept
 
 
 @caches.of_values(len(releases.RECORDED))
 def _kinds(minor: int) -> tuple[Mapping[tuple[str, str], str], Mapping[tuple[str, str], str]]:
     """Return kinds by group and plural, and plurals by group and kind."""
-    kinds = {name: definition.names.kind for name, definition in builtin.by_name(minor).items()}
+    return _kinds_of(builtin.by_name(minor))
+
+
+def _kinds_of(
+    definitions: Mapping[tuple[str, str], Definition],
+) -> tuple[Mapping[tuple[str, str], str], Mapping[tuple[str, str], str]]:
+    kinds = {name: definition.names.kind for name, definition in definitions.items()}
     return kinds, {(group, kind): plural for (group, plural), kind in kinds.items()}
 
 
-def services_of(store: Store, cidr: str, minor: int) -> Strategy:
-    """Return the strategy of services with cluster IPs from `cidr`, which contains their allocator.
+def services_of(store: Store, cidr: str, ports: range, minor: int) -> Strategy:
+    """Return the strategy of services with cluster IPs from `cidr` and these node ports, which
+    contains their allocator.
 
     Created when the first service is written or validated. Raises ValueError.
     """
-    prefix, allocator = keys.prefix("services"), strategies.allocators.Allocator(cidr)
+    prefix, allocator = keys.prefix("services"), strategies.allocators.Allocator(cidr, ports)
 
     def load() -> None:
         allocator.load(entry.value for entry in store.list(prefix))

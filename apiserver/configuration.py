@@ -25,6 +25,7 @@ LOCAL = Path("inkube.db")
 _SERVICE = re.compile(
     r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
 )
+_PORTS = re.compile(r"[0-9]{1,5}-[0-9]{1,5}", re.ASCII)
 _HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
 
@@ -188,9 +189,28 @@ class ServerOptions:
     )
     authorization_mode: str = option(
         "AlwaysAllow",
-        "RBAC needs roles and bindings.",
-        choices=("AlwaysAllow", "RBAC"),
+        "RBAC needs roles and bindings. AlwaysDeny admits only `system:masters`.",
+        choices=("AlwaysAllow", "AlwaysDeny", "RBAC"),
         group=ACCESS,
+    )
+    anonymous_auth: bool = option(
+        True, "Whether requests without credentials are those of `system:anonymous` (RBAC)."
+    )
+    authentication_config: Path | None = option(
+        None,
+        "An `apiserver.config.k8s.io` AuthenticationConfiguration: the paths of anonymous "
+        "requests. JWT issuers are not supported.",
+    )
+    tls_min_version: str = option(
+        "",
+        "The oldest version of TLS that is accepted: VersionTLS12 or VersionTLS13.",
+        choices=("", "VersionTLS12", "VersionTLS13"),
+    )
+    service_account_max_token_expiration: float = option(
+        0.0, "Longest validity of service account tokens in seconds; 0 is no limit.", least=0
+    )
+    service_account_jwks_uri: str = option(
+        "", "The address of the keys in the OpenID configuration; if empty, that of the server."
     )
     service_account_issuer: Sequence[str] = option(
         (), "Accepted issuers of service account tokens; new tokens contain the first one."
@@ -207,6 +227,13 @@ class ServerOptions:
         (), "Default audiences of service account tokens; if empty, the first issuer."
     )
     service_cluster_ip_range: str = option("10.0.0.0/16", "The range of service addresses.")
+    runtime_config: Sequence[str] = option(
+        (),
+        "Built-in versions that are not served, such as `batch/v1=false`.",
+    )
+    service_node_port_range: str = option(
+        "30000-32767", "The range of node ports; the first and the last port."
+    )
     advertise_address: str = option(
         "", "The endpoint of the service `kubernetes`; if empty, the address to listen on."
     )
@@ -227,6 +254,7 @@ class ServerOptions:
         "`apiserver.config.k8s.io/v1` AdmissionConfiguration.",
         group=ACCESS,
     )
+    allow_privileged: bool = option(True, "Whether containers may be privileged.")
     default_not_ready_toleration_seconds: int = option(
         300, "Seconds that pods tolerate a node that is not ready, by default.", least=0
     )
@@ -252,7 +280,9 @@ class ServerOptions:
         "client repeats them. Responses are the same.",
     )
     audit_log: Path | None = option(
-        None, "Append audit events to this file, one line of JSON each.", group=LOGS
+        None,
+        "Append audit events to this file, one line of JSON each; `-` is standard output.",
+        group=LOGS,
     )
     audit_policy_file: Path | None = option(
         None,
@@ -340,6 +370,11 @@ class Options(ServerOptions):
             raise BadOption(
                 "port", f"{self.port} is not a port; use 0 to 65535, where 0 takes a free port"
             )
+        if _PORTS.fullmatch(self.service_node_port_range) is None or not self.node_ports:
+            raise BadOption(
+                "service_node_port_range",
+                f"{self.service_node_port_range!r} is not FIRST-LAST, such as 30000-32767",
+            )
         try:
             releases.parse(self.kubernetes_version)
         except ValueError as error:
@@ -384,6 +419,12 @@ class Options(ServerOptions):
     def release(self) -> releases.Release:
         """The release of Kubernetes that is served."""
         return releases.parse(self.kubernetes_version)
+
+    @property
+    def node_ports(self) -> range:
+        """The node ports of services."""
+        first, _, last = self.service_node_port_range.partition("-")
+        return range(int(first), int(last) + 1)
 
     @property
     def given_services(self) -> dict[str, str]:

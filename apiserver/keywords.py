@@ -48,15 +48,23 @@ class OptionValues(TypedDict, total=False):
     tls_cert_file: Path | None
     tls_private_key_file: Path | None
     authorization_mode: str
+    anonymous_auth: bool
+    authentication_config: Path | None
+    tls_min_version: str
+    service_account_max_token_expiration: float
+    service_account_jwks_uri: str
     service_account_issuer: Sequence[str]
     service_account_signing_key_file: Path | None
     service_account_key_file: Sequence[Path]
     api_audiences: Sequence[str]
     service_cluster_ip_range: str
+    runtime_config: Sequence[str]
+    service_node_port_range: str
     advertise_address: str
     enable_admission_plugins: Sequence[str]
     disable_admission_plugins: Sequence[str]
     admission_control_config_file: Path | None
+    allow_privileged: bool
     default_not_ready_toleration_seconds: int
     default_unreachable_toleration_seconds: int
     engine: Literal["fast", "plain"]

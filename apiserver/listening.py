@@ -120,5 +120,12 @@ def site(
     except ValueError:
         return web.TCPSite(runner, host, port, ssl_context=context, backlog=BACKLOG)
     family = socket.AF_INET6 if version == 6 else socket.AF_INET
-    listening_socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
+    # as in Go, the unspecified address of IPv6 is that of both families
+    both = version == 6 and ipaddress.ip_address(host).is_unspecified
+    listening_socket = socket.create_server(
+        (host, port),
+        family=family,
+        backlog=BACKLOG,
+        dualstack_ipv6=both and socket.has_dualstack_ipv6(),
+    )
     return web.SockSite(runner, listening_socket, ssl_context=context, backlog=BACKLOG)

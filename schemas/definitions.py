@@ -6,7 +6,7 @@ Definitions are values: a changed CRD makes a new one. `schemas.crds` reads them
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Literal, NamedTuple
 
@@ -155,6 +155,10 @@ class Version:
     """Whether field selectors accept only `=` and `==`, and refuse an empty value."""
     deprecated: bool = False
     deprecation_warning: str = ""
+
+    def not_served(self) -> "Version":
+        """Return the same version, which clients cannot request."""
+        return replace(self, served=False)
 
     def subresource(self, name: str) -> Subresource | None:
         """The subresource with this name, None without one."""

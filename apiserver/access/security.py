@@ -5,11 +5,11 @@ addresses need a token file or a client certificate authority.
 """
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver import admission, auth
+from inkube.apiserver import access, admission, auth
 from inkube.apiserver.access import kubeconfig
 from inkube.apiserver.auth import (
     ANONYMOUS,
@@ -17,6 +17,7 @@ from inkube.apiserver.auth import (
     ISSUER,
     Access,
     AlwaysAllow,
+    AlwaysDeny,
     Authenticator,
     Authorizer,
     GuardedAccess,
@@ -33,7 +34,7 @@ from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
 from inkube.schemas.builtin import gates
 from inkube.storage import BaseStore
 
-MODES = ("AlwaysAllow", "RBAC")
+MODES = ("AlwaysAllow", "AlwaysDeny", "RBAC")
 _OPEN = (
     "this server needs no token and does not know the one that was sent; send no token, or start "
     "the server with --token-auth-file"
@@ -104,7 +105,7 @@ def context(options: Options, serving_certificate: tls.Certificate | None) -> ss
     return (
         None
         if serving_certificate is None
-        else tls.context(serving_certificate, options.client_ca_file)
+        else tls.context(serving_certificate, options.client_ca_file, options.tls_min_version)
     )
 
 
@@ -122,9 +123,11 @@ def build(
     tokens = {token or kubeconfig.ANYBODY: ADMIN} if token or is_open else {}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
+    is_anonymous, anonymous_paths = _anonymous(options)
     authenticator = Authenticator(
         _accounts(options, store, system_fields, keys),
-        fallback=_fallback(options, is_open=is_open),
+        fallback=_fallback(options, is_open=is_open) if is_anonymous else None,
+        anonymous_paths=anonymous_paths,
         tokens=tokens,
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
@@ -150,7 +153,8 @@ def _authority(
     """Return the authorizer and its admission plugins. Loads RBAC only if the options require
     it."""
     if options.authorization_mode != "RBAC":
-        return AlwaysAllow(), (), ()
+        denies = options.authorization_mode == "AlwaysDeny"
+        return (AlwaysDeny() if denies else AlwaysAllow()), (), ()
     authorizer = auth.RBAC(store)
     rights = admission.CreateRights(authorizer)
     escalation = admission.Escalation(authorizer, options.release.minor)
@@ -181,6 +185,11 @@ def check(options: Options) -> None:
             f"{options.host} is not a loopback address: it needs a token file "
             "(--token-auth-file) or a certificate authority for clients (--client-ca-file)"
         )
+    limited = not options.anonymous_auth or options.authentication_config is not None
+    if limited and not has_credentials(options):
+        raise ValueError("limits of anonymous requests need a token file or client certificates")
+    if limited and options.authentication_config is not None and not options.anonymous_auth:
+        raise ValueError("give --anonymous-auth or --authentication-config, not both")
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         raise ValueError("give both the TLS certificate and its private key, or neither")
     if options.client_ca_file is not None and not _wants_tls(options):
@@ -196,7 +205,15 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     are authorized."""
     if is_open:
         return ADMIN
-    return ANONYMOUS if options.authorization_mode == "RBAC" else None
+    return None if options.authorization_mode == "AlwaysAllow" else ANONYMOUS
+
+
+def _anonymous(options: Options) -> "tuple[bool, Collection[str] | None]":
+    """Return whether requests without credentials are anonymous, and on which paths; None for
+    all."""
+    if options.authentication_config is None:
+        return options.anonymous_auth, None
+    return access.authenticationconfig.read(options.authentication_config)
 
 
 def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:

@@ -16,7 +16,7 @@ from inkube.storage import Store
 
 MAX_PODS = 3000  # of a namespace that are checked when its labels change, as upstream
 _PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")
-_TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
+TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
     ("", "podtemplates"): ("template",),
     ("", "replicationcontrollers"): ("spec", "template"),
     ("apps", "daemonsets"): ("spec", "template"),
@@ -72,7 +72,7 @@ class PodSecurity(Plugin):
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         place = resource.group, resource.plural
-        known = place in (_NAMESPACES, _PODS) or place in _TEMPLATES
+        known = place in (_NAMESPACES, _PODS) or place in TEMPLATES
         return known and operation in ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
@@ -114,7 +114,7 @@ class PodSecurity(Plugin):
             return
         policy, _ = self._policy(request.namespace)
         template: Any = write.object
-        for member in _TEMPLATES[request.resource.group, request.resource.plural]:
+        for member in TEMPLATES[request.resource.group, request.resource.plural]:
             template = (template or {}).get(member)
         if template and not self._settings.exempts(write, template.get("spec") or {}):
             self._warn(write, policy.warn, template)

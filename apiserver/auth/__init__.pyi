@@ -17,6 +17,7 @@ from inkube.apiserver.auth.attributes import Attributes as Attributes
 from inkube.apiserver.auth.attributes import of_object as of_object
 from inkube.apiserver.auth.authenticators import Authenticator as Authenticator
 from inkube.apiserver.auth.authorizer import AlwaysAllow as AlwaysAllow
+from inkube.apiserver.auth.authorizer import AlwaysDeny as AlwaysDeny
 from inkube.apiserver.auth.authorizer import Authorizer as Authorizer
 from inkube.apiserver.auth.authorizer import require as require
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck

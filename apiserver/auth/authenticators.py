@@ -5,7 +5,7 @@ Follows apiserver/pkg/authentication: request/x509, request/bearertoken, group.
 
 import hashlib
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,8 @@ class Authenticator:
     fallback: User | None = None
     tokens: Tokens = field(default_factory=dict)
     certificates: bool = False
+    anonymous_paths: Collection[str] | None = None
+    """The only paths on which there is a fallback; None for all paths."""
     advice: str = ""
 
     def identify(self, request: web.BaseRequest) -> User:
@@ -50,7 +52,8 @@ class Authenticator:
                 return self.verify(token).user
             except TokenRefused as error:
                 raise status.unauthorized(self.advice) from error
-        if self.fallback is None:
+        paths = self.anonymous_paths
+        if self.fallback is None or (paths is not None and request.path not in paths):
             raise status.unauthorized()
         return self.fallback
 

@@ -2,11 +2,12 @@
 
 from typing import Any, Protocol
 
-from inkube.apiserver.auth.attributes import Attributes, Decision, refusal
+from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision, refusal
 from inkube.apiserver.auth.rules import EVERY_PATH, EVERYTHING
 from inkube.apiserver.registry import User
 
 YES = Decision(True)
+_NO = Decision(False, "Everything is forbidden.")
 
 
 class Authorizer(Protocol):
@@ -28,6 +29,19 @@ def require(authorizer: Authorizer, attributes: Attributes) -> None:
     decision = authorizer.decide(attributes)
     if not decision.allowed:
         raise refusal(attributes, decision.reason)
+
+
+class AlwaysDeny:
+    """Allows the actions of the group `system:masters` only, as kube-apiserver does in each mode
+    (authorizerfactory.NewPrivilegedGroups)."""
+
+    def decide(self, attributes: Attributes) -> Decision:
+        """Return whether the user is in the privileged group."""
+        return YES if MASTERS in attributes.user.groups else _NO
+
+    def rules_for(self, user: User, namespace: str) -> tuple[list[dict[str, Any]], str]:
+        """Return one rule that allows everything, or none."""
+        return ([EVERYTHING, EVERY_PATH] if MASTERS in user.groups else []), ""
 
 
 class AlwaysAllow:

@@ -15,6 +15,13 @@ CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 CBC suites with SHA-1. The suites of TLS 1.3 are always on."""
 
 
+_VERSIONS = {
+    "": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}
+
+
 class Authority(NamedTuple):
     """A certificate authority: its certificate and its private key, in PEM."""
 
@@ -46,14 +53,16 @@ def read(certificate: Path, key: Path) -> Certificate:
     return loaded
 
 
-def context(certificate: Certificate, client_authority: Path | None = None) -> ssl.SSLContext:
+def context(
+    certificate: Certificate, client_authority: Path | None = None, oldest: str = ""
+) -> ssl.SSLContext:
     """Return a server's TLS context. With an authority, clients can present certificates, which it
-    must have signed.
+    must have signed. `oldest` is the oldest version of TLS, as Kubernetes names it.
 
     Raises ssl.SSLError or OSError for unreadable files, ValueError for an invalid authority.
     """
     ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    ssl_context.minimum_version = ssl.TLSVersion.TLSv1_2
+    ssl_context.minimum_version = _VERSIONS[oldest]
     ssl_context.set_ciphers(CIPHERS)
     with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
         chain, key = Path(folder, "chain.pem"), Path(folder, "key.pem")

@@ -51,8 +51,17 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
         return
     try:
         envtest.kubeapi.run(given)
-    except (FlagError, etcd.EtcdError, StorageError, OSError, ValueError) as error:
+    except OSError as error:
+        raise click.ClickException(_as_go(error)) from error
+    except (FlagError, etcd.EtcdError, StorageError, ValueError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _as_go(error: OSError) -> str:
+    """Return the text of an error of a file as Go prints it."""
+    if error.filename is None:
+        return str(error)
+    return f"open {error.filename}: {(error.strerror or str(error)).lower()}"
 
 
 @click.command("etcd", context_settings=_WHOLE)

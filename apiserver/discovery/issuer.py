@@ -19,11 +19,11 @@ KEY_SET = "application/jwk-set+json"
 
 
 class Issuer:
-    """Serves the two documents. `url` is the server's URL."""
+    """Serves the two documents. `keys_url` returns the URL of the keys."""
 
-    def __init__(self, tokens: ServiceAccountTokens, url: Callable[[], str]) -> None:
+    def __init__(self, tokens: ServiceAccountTokens, keys_url: Callable[[], str]) -> None:
         self._tokens = tokens
-        self._url = url
+        self._keys_url = keys_url
 
     async def configuration(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -31,7 +31,7 @@ class Issuer:
         """Serve `/.well-known/openid-configuration`."""
         document = {
             "issuer": self._tokens.issuer,
-            "jwks_uri": self._url() + KEYS,
+            "jwks_uri": self._keys_url(),
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": self._tokens.algorithms(),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 Kind = Literal["bool", "text", "list"]
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
@@ -45,7 +45,7 @@ class Arguments:
 
     def truth(self, name: str) -> bool:
         """Return whether a boolean flag is set to true."""
-        return self.last(name) in _TRUE
+        return self.last(name) in TRUE
 
 
 def parse(
@@ -68,7 +68,7 @@ def parse(
             unknown.append(name)
         if not equals:
             value = _next(name, flag, rest)
-        if flag is not None and flag.kind == "bool" and value not in _TRUE | _FALSE:
+        if flag is not None and flag.kind == "bool" and value not in TRUE | _FALSE:
             raise FlagError(
                 f'invalid argument "{value}" for "--{name}" flag: '
                 f'strconv.ParseBool: parsing "{value}": invalid syntax'
@@ -76,6 +76,11 @@ def parse(
         several = value.split(",") if flag is not None and flag.kind == "list" else [value]
         values.setdefault(name, []).extend(several)
     return Arguments(values, unknown)
+
+
+def truth_of(text: str) -> bool | None:
+    """Return the truth in a text as strconv.ParseBool reads it, or None."""
+    return True if text in TRUE else False if text in _FALSE else None
 
 
 def help_text(flags: Mapping[str, Flag]) -> str:

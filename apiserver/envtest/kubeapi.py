@@ -10,8 +10,9 @@ import asyncio
 import contextlib
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import inkube
 from inkube import storage
@@ -34,21 +35,20 @@ def run(arguments: Arguments) -> None:
         _print(sys.stdout, f"Kubernetes {releases.parse(arguments.last('kubernetes-version'))}")
         return
     logs.configure()
-    ignored = [f"--{name}" for name in kubeflags.ignored(arguments)]
-    if ignored:
-        _print(sys.stderr, f"without a meaning here: {', '.join(ignored)}")
+    options = kubeflags.options(arguments)
+    for line in kubeflags.ignored(arguments).lines():
+        _print(sys.stderr, line)
     if not arguments.all("etcd-servers"):
         raise FlagError("--etcd-servers must be specified")
-    process.eventloop.run(_serve(arguments))
+    process.eventloop.run(_serve(arguments, options))
 
 
-async def _serve(arguments: Arguments) -> None:
+async def _serve(arguments: Arguments, options: Mapping[str, Any]) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
             loop.add_signal_handler(number, stop.set)
-    options = kubeflags.options(arguments)
     data_file = await etcd.locate(arguments.all("etcd-servers"))
     certificate, key = _certificate(arguments, options["host"])
     _load_first_code()

@@ -1,26 +1,34 @@
 """The flags of kube-apiserver as options of inkube, and the flags without an effect.
 
+Every flag works, or ends the start, or a line says that it has no effect: because that is harmless,
+or because it is not supported.
+
 Follows pkg/controlplane/apiserver/options and cmd/kube-apiserver/app/options of Kubernetes 1.36.
 """
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.apiserver.admission import names
+from inkube.apiserver.envtest import flags
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
+from inkube.schemas import builtin, releases
 from inkube.schemas.golang import gotime
 
-_BOOL, _TEXT = Flag("bool"), Flag("text")
-
+_TLS = {"VersionTLS10": "", "VersionTLS11": "", "VersionTLS12": "", "VersionTLS13": "VersionTLS13"}
+"""The oldest accepted version by the value of the flag; OpenSSL here has none before 1.2."""
 SUPPORTED: Mapping[str, Flag] = {
     "admission-control-config-file": Flag("text", "Configuration of admission plugins."),
+    "allow-privileged": Flag("bool", "Whether containers may be privileged; false."),
+    "anonymous-auth": Flag("bool", "Whether requests without credentials are anonymous."),
+    "authentication-config": Flag("text", "Where requests may be anonymous."),
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
-    "audit-log-path": Flag("text", "Append audit events to this file."),
+    "audit-log-path": Flag("text", "Append audit events to this file; - is standard output."),
     "audit-policy-file": Flag("text", "Which requests the audit log tells of."),
-    "authorization-mode": Flag("list", "AlwaysAllow, RBAC; Node is taken for RBAC."),
+    "authorization-mode": Flag("list", "AlwaysAllow, AlwaysDeny, RBAC; not Node."),
     "bind-address": Flag("text", "Address to listen on."),
     "cert-dir": Flag("text", "Where apiserver.crt and apiserver.key are, or are put."),
     "client-ca-file": Flag("text", "Accept client certificates of this authority."),
@@ -28,12 +36,18 @@ SUPPORTED: Mapping[str, Flag] = {
     "default-unreachable-toleration-seconds": Flag("text", "Default toleration of pods."),
     "disable-admission-plugins": Flag("list", "Admission plugins that are not asked."),
     "enable-admission-plugins": Flag("list", "Admission plugins that are off by default."),
+    "emulated-version": Flag("list", "The version to serve, such as 1.33 or kube=1.33."),
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
     "help": Flag("bool", "Show this."),
     "kubernetes-version": Flag("text", "The version to serve, such as 1.33; the newest."),
+    "runtime-config": Flag("list", "Versions that are not served: batch/v1=false."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
+    "service-account-jwks-uri": Flag("text", "Where keys of tokens are, for others."),
+    "service-account-max-token-expiration": Flag("text", "How long tokens are valid at most."),
+    "service-node-port-range": Flag("text", "Node ports of services, such as 30000-32767."),
+    "tls-min-version": Flag("text", "The oldest version of TLS."),
     "service-account-key-file": Flag("text", "What those tokens are checked with."),
     "service-account-signing-key-file": Flag("text", "What those tokens are signed with."),
     "service-cluster-ip-range": Flag("list", "Where addresses of services are from."),
@@ -44,51 +58,86 @@ SUPPORTED: Mapping[str, Flag] = {
 }
 """Flags with the same effect as in kube-apiserver."""
 
-HARMLESS: Mapping[str, Flag] = {
-    "allow-privileged": _BOOL,  # inkube never refuses a privileged pod
-    "endpoint-reconciler-type": _TEXT,
-    "v": _TEXT,
-}
-"""Flags whose usual values have no effect, because inkube always behaves like that."""
-
-IGNORED_SWITCHES = (
-    "aggregator-reject-forwarding-redirect", "anonymous-auth", "audit-log-batch-throttle-enable",
-    "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-batch-throttle-enable",
-    "audit-webhook-truncate-enabled", "contention-profiling", "coordinated-leadership-election",
-    "emulation-forward-compatible", "enable-aggregator-routing", "enable-bootstrap-token-auth",
-    "enable-garbage-collector", "enable-logs-handler", "enable-priority-and-fairness",
-    "log-json-split-stream", "log-text-split-stream", "permit-address-sharing",
-    "permit-port-sharing", "profiling", "runtime-config-emulation-forward-compatible",
-    "service-account-extend-token-expiration", "service-account-lookup", "show-hidden-metrics",
-    "strict-transport-security", "watch-cache",
+NEGLIGIBLE_SWITCHES = (
+    "aggregator-reject-forwarding-redirect", "audit-log-batch-throttle-enable",
+    "audit-webhook-batch-throttle-enable", "contention-profiling",
+    "coordinated-leadership-election",
+    "emulation-forward-compatible", "enable-aggregator-routing", "enable-garbage-collector",
+    "enable-logs-handler", "enable-priority-and-fairness",
+    "encryption-provider-config-automatic-reload", "log-json-split-stream",
+    "log-text-split-stream", "permit-address-sharing", "permit-port-sharing",
+    "runtime-config-emulation-forward-compatible", "service-account-lookup", "watch-cache",
 )  # fmt: skip
-"""Ignored flags without a value."""
-
-IGNORED_OPTIONS = (
-    "audit-log-format", "audit-log-maxage", "audit-log-maxbackup",
-    "audit-log-maxsize", "audit-log-mode", "authentication-config",
-    "authentication-token-webhook-config-file", "authorization-config",
-    "authorization-webhook-config-file", "cors-allowed-origins", "default-watch-cache-size",
-    "delete-collection-workers", "egress-selector-config-file", "encryption-provider-config",
-    "etcd-cafile", "etcd-certfile", "etcd-keyfile", "etcd-prefix", "etcd-compaction-interval",
-    "external-hostname", "feature-gates", "kubelet-certificate-authority",
-    "kubelet-client-certificate", "kubelet-client-key", "kubelet-preferred-address-types",
+NEGLIGIBLE_OPTIONS = (
+    "apiserver-count", "audit-log-batch-buffer-size", "audit-log-batch-max-size",
+    "audit-log-batch-max-wait", "audit-log-batch-throttle-burst", "audit-log-batch-throttle-qps",
+    "audit-log-mode", "audit-log-version", "coordinated-leadership-lease-duration",
+    "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period",
+    "debug-socket-path", "default-watch-cache-size", "delete-collection-workers",
+    "endpoint-reconciler-type", "etcd-cafile", "etcd-certfile", "etcd-compaction-interval",
+    "etcd-count-metric-poll-period", "etcd-db-metric-poll-interval", "etcd-healthcheck-timeout",
+    "etcd-keyfile", "etcd-prefix", "etcd-readycheck-timeout", "etcd-servers-overrides",
+    "external-hostname", "goaway-chance", "http2-max-streams-per-connection",
+    "kubelet-certificate-authority", "kubelet-client-certificate", "kubelet-client-key",
+    "kubelet-port", "kubelet-preferred-address-types", "kubelet-read-only-port", "kubelet-timeout",
+    "lease-reuse-duration-seconds", "livez-grace-period", "log-flush-frequency",
+    "log-json-info-buffer-size", "log-text-info-buffer-size", "max-connection-bytes-per-sec",
     "max-mutating-requests-inflight", "max-requests-inflight", "min-request-timeout",
-    "oidc-client-id", "oidc-issuer-url", "proxy-client-cert-file", "proxy-client-key-file",
-    "request-timeout", "requestheader-allowed-names", "requestheader-client-ca-file",
-    "requestheader-extra-headers-prefix", "requestheader-group-headers",
-    "requestheader-username-headers", "runtime-config", "service-account-jwks-uri",
-    "service-account-max-token-expiration", "service-node-port-range", "shutdown-delay-duration",
-    "storage-backend", "storage-media-type", "tls-cipher-suites", "tls-min-version",
-    "tls-sni-cert-key", "tracing-config-file", "vmodule", "watch-cache-sizes",
+    "peer-advertise-ip", "peer-advertise-port", "peer-ca-file", "shutdown-delay-duration",
+    "shutdown-send-retry-after", "shutdown-watch-termination-grace-period", "storage-backend",
+    "storage-initialization-timeout", "storage-media-type", "v", "vmodule", "watch-cache-sizes",
 )  # fmt: skip
-"""Ignored flags with a value."""
+"""Flags that change how fast, how long or with which other programs kube-apiserver works, but no
+response that a client of this server can see."""
 
+UNSUPPORTED_SWITCHES = (
+    "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-truncate-enabled",
+    "enable-bootstrap-token-auth", "profiling", "service-account-extend-token-expiration",
+    "show-hidden-metrics",
+)  # fmt: skip
+UNSUPPORTED_OPTIONS = (
+    "allow-metric-labels", "allow-metric-labels-manifest", "audit-log-format", "audit-log-maxage",
+    "audit-log-maxbackup", "audit-log-maxsize", "audit-log-truncate-max-batch-size",
+    "audit-log-truncate-max-event-size", "audit-webhook-batch-buffer-size",
+    "audit-webhook-batch-max-size", "audit-webhook-batch-max-wait",
+    "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps",
+    "audit-webhook-config-file", "audit-webhook-initial-backoff", "audit-webhook-mode",
+    "audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size",
+    "audit-webhook-version", "authentication-token-webhook-cache-ttl",
+    "authentication-token-webhook-config-file", "authentication-token-webhook-version",
+    "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
+    "authorization-webhook-version", "cors-allowed-origins", "disabled-metrics",
+    "egress-selector-config-file", "kubernetes-service-node-port", "logging-format",
+    "oidc-ca-file", "oidc-client-id", "oidc-groups-claim", "oidc-groups-prefix", "oidc-issuer-url",
+    "oidc-required-claim", "oidc-signing-algs", "oidc-username-claim", "oidc-username-prefix",
+    "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
+    "requestheader-allowed-names", "requestheader-client-ca-file",
+    "requestheader-extra-headers-prefix", "requestheader-group-headers",
+    "requestheader-uid-headers", "requestheader-username-headers",
+    "show-hidden-metrics-for-version", "strict-transport-security-directives",
+    "tls-cipher-suites", "tls-sni-cert-key", "tracing-config-file",
+)  # fmt: skip
+"""Flags that this server cannot follow, although they change what a client sees."""
+
+FORBIDDEN: Mapping[str, str] = {
+    "authorization-config": "it would have to be ignored, and everything would be allowed",
+    "authorization-policy-file": "there is no authorization mode ABAC here",
+    "authorization-webhook-config-file": "there is no authorization mode Webhook here",
+}
+"""Flags that end the start, because a server that ignores them allows what they forbid."""
+
+_SPECIAL: Mapping[str, Flag] = {
+    "encryption-provider-config": Flag("text", "Not supported: objects are not encrypted."),
+    "feature-gates": Flag("list", "Gates can have their defaults; others are not supported."),
+}
 FLAGS: Mapping[str, Flag] = {
     **SUPPORTED,
-    **HARMLESS,
-    **dict.fromkeys(IGNORED_SWITCHES, Flag("bool", "(no meaning here)")),
-    **dict.fromkeys(IGNORED_OPTIONS, Flag("text", "(no meaning here)")),
+    **_SPECIAL,
+    **dict.fromkeys(NEGLIGIBLE_SWITCHES, Flag("bool", "Harmless: it has no effect here.")),
+    **dict.fromkeys(NEGLIGIBLE_OPTIONS, Flag("text", "Harmless: it has no effect here.")),
+    **dict.fromkeys(UNSUPPORTED_SWITCHES, Flag("bool", "Not supported: it has no effect here.")),
+    **dict.fromkeys(UNSUPPORTED_OPTIONS, Flag("text", "Not supported: it has no effect here.")),
+    **dict.fromkeys(FORBIDDEN, Flag("text", "Not supported: the server does not start.")),
 }
 
 _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
@@ -97,7 +146,13 @@ _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 def options(arguments: Arguments) -> dict[str, Any]:
     """Return the flags as options of `APIServer`, without data and certificates. Raises
     FlagError."""
+    _check(arguments)
     result: dict[str, Any] = {
+        "allow_privileged": arguments.truth("allow-privileged"),
+        "anonymous_auth": arguments.last("anonymous-auth", "true") in flags.TRUE,
+        "runtime_config": _switches(arguments),
+        "service_account_jwks_uri": arguments.last("service-account-jwks-uri"),
+        "tls_min_version": _TLS[arguments.last("tls-min-version", "VersionTLS12")],
         "host": arguments.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
         "port": _port(arguments.last("secure-port", "6443")),
         "advertise_address": arguments.last("advertise-address"),
@@ -106,14 +161,15 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "service_account_issuer": tuple(arguments.all("service-account-issuer")),
         "service_account_key_file": tuple(map(Path, arguments.all("service-account-key-file"))),
         "api_audiences": tuple(arguments.all("api-audiences")),
-        "enable_admission_plugins": _plugins(arguments, "enable"),
+        "enable_admission_plugins": ("ServiceAccount", *_plugins(arguments, "enable")),
         "disable_admission_plugins": _plugins(arguments, "disable"),
-        "kubernetes_version": arguments.last("kubernetes-version"),
+        "kubernetes_version": _version(arguments),
         "controllers": False,  # kube-apiserver runs no controllers of kube-controller-manager
         "modules": "none",
     }
     for flag, option in (
         ("admission-control-config-file", "admission_control_config_file"),
+        ("authentication-config", "authentication_config"),
         ("audit-log-path", "audit_log"),
         ("audit-policy-file", "audit_policy_file"),
         ("client-ca-file", "client_ca_file"),
@@ -126,16 +182,152 @@ def options(arguments: Arguments) -> dict[str, Any]:
         flag = f"default-{condition}-toleration-seconds"
         if arguments.last(flag):
             result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
-    if arguments.last("event-ttl"):
-        result["event_ttl"] = _seconds(arguments.last("event-ttl"))
+    for flag, option in (
+        ("event-ttl", "event_ttl"),
+        ("service-account-max-token-expiration", "service_account_max_token_expiration"),
+    ):
+        if arguments.last(flag):
+            result[option] = _seconds(flag, arguments.last(flag))
+    if arguments.last("service-node-port-range"):
+        result["service_node_port_range"] = arguments.last("service-node-port-range")
     return result
 
 
-def ignored(arguments: Arguments) -> Iterator[str]:
-    """Yield the given flags that are ignored."""
+class Ignored(NamedTuple):
+    """What a command line asks for that has no effect, each in the words of the command line."""
+
+    harmless: Sequence[str] = ()
+    unsupported: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+    """Feature gates that Kubernetes does not have, as far as this server knows."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each of the three."""
+        for word, given in zip(
+            ("harmless here, without effect", "NOT SUPPORTED here, without effect",
+             "feature gates unknown here, without effect"),
+            self,
+            strict=True,
+        ):  # fmt: skip
+            if given:
+                yield f"{word}: {', '.join(given)}"
+
+
+def ignored(arguments: Arguments) -> Ignored:
+    """Return what has no effect. Raises FlagError for a value that is not valid."""
+    harmless, unsupported, unknown = [], [], []
     for name in arguments.values:
-        if name not in SUPPORTED and name not in HARMLESS:
-            yield name
+        is_off = name in UNSUPPORTED_SWITCHES and not arguments.truth(name)
+        if is_off or name in (*NEGLIGIBLE_SWITCHES, *NEGLIGIBLE_OPTIONS):
+            harmless.append(f"--{name}")
+        elif name in (*UNSUPPORTED_SWITCHES, *UNSUPPORTED_OPTIONS, "encryption-provider-config"):
+            unsupported.append(f"--{name}")
+    modes = arguments.all("authorization-mode")
+    if "Node" in modes and "AlwaysAllow" not in modes:
+        unsupported.append("--authorization-mode=Node (nodes have the rights of their roles only)")
+    unsupported += (f"--runtime-config={each}" for each in _unserved(arguments))
+    for gate, is_on in _gates(arguments):
+        word = f"--feature-gates={gate}={str(is_on).lower()}"
+        if gate in ("AllAlpha", "AllBeta"):
+            (unsupported if is_on is (gate == "AllAlpha") else harmless).append(word)
+        elif gate not in builtin.gates.known():
+            unknown.append(gate)
+        else:
+            same = builtin.gates.is_on(gate, _minor(arguments)) is is_on
+            (harmless if same else unsupported).append(word)
+    return Ignored(harmless, unsupported, unknown)
+
+
+def _minor(arguments: Arguments) -> int:
+    try:
+        return releases.parse(_version(arguments)).minor
+    except ValueError as error:
+        raise FlagError(str(error)) from error
+
+
+def _version(arguments: Arguments) -> str:
+    """Return the served version: --kubernetes-version, or --emulated-version as in `kube=1.34`."""
+    for text in arguments.all("emulated-version"):
+        component, _, version = text.rpartition("=")
+        if component in ("", "kube"):
+            return version.removeprefix("v")
+    return arguments.last("kubernetes-version")
+
+
+def _gates(arguments: Arguments) -> Iterator[tuple[str, bool]]:
+    """Yield the given gates. Raises FlagError (featuregate.Set)."""
+    for text in filter(None, arguments.all("feature-gates")):
+        gate, equals, value = text.partition("=")
+        invalid = f'invalid argument "{",".join(arguments.all("feature-gates"))}" for '
+        invalid += '"--feature-gates" flag: '
+        if not equals:
+            raise FlagError(f"{invalid}missing bool value for {gate.strip()}")
+        if flags.truth_of(value.strip()) is None:
+            raise FlagError(
+                f"{invalid}invalid value of {gate.strip()}={value}, err: strconv.ParseBool: "
+                f'parsing "{value}": invalid syntax'
+            )
+        yield gate.strip(), bool(flags.truth_of(value.strip()))
+
+
+def _unserved(arguments: Arguments) -> Iterator[str]:
+    """Yield the versions that are switched on and not served here."""
+    given = list(filter(None, arguments.all("runtime-config")))
+    if not given:
+        return
+    served = {
+        (definition.group, version.name)
+        for definition in builtin.definitions(_minor(arguments))
+        for version in definition.versions
+    }
+    for text in given:
+        name, _, switch = text.partition("=")
+        group, _, version = name.rpartition("/")
+        is_on = flags.truth_of(switch or "true")
+        is_known = (group, version) in served
+        if (group == "api" and is_on is (version != "ga")) or (is_on and not is_known):
+            yield text
+
+
+def _check(arguments: Arguments) -> None:
+    """Refuse flags that cannot be followed safely. Raises FlagError in upstream's words."""
+    if arguments.unknown:
+        raise FlagError(f"unknown flag: --{arguments.unknown[0]}")
+    modes = arguments.all("authorization-mode")
+    if arguments.last("authorization-config") and modes:
+        raise FlagError(
+            "--authorization-config can not be specified when --authorization-mode or "
+            "--authorization-webhook-* flags are defined"
+        )
+    for name, why in FORBIDDEN.items():
+        if arguments.last(name):
+            raise FlagError(f"--{name} is not supported: {why}")
+    encryption = arguments.last("encryption-provider-config")
+    if encryption and not Path(encryption).exists():
+        raise FlagError(
+            "error while parsing file: error while loading file: error reading encryption provider "
+            f'configuration file "{encryption}": open {encryption}: no such file or directory'
+        )
+    if arguments.values.get("service-account-issuer") == [""]:
+        raise FlagError(
+            "[service-account-issuer should not be an empty string, "
+            "--service-account-signing-key-file, --service-account-issuer, and --api-audiences "
+            "should be specified together]"
+        )
+    issuer = arguments.last("oidc-issuer-url")
+    if issuer and not issuer.startswith("https://"):
+        raise FlagError(
+            "invalid authentication configuration: jwt[0].issuer.url: Invalid value: "
+            f'"{issuer}": URL scheme must be https'
+        )
+    if arguments.last("tls-min-version", "VersionTLS12") not in _TLS:
+        raise FlagError(f'unknown tls version "{arguments.last("tls-min-version")}"')
+    for origin in filter(None, arguments.all("cors-allowed-origins")):
+        if not (origin.startswith("^") or "//" in origin) or not origin.endswith(("$", ":", "$)")):
+            raise FlagError(
+                f"--cors-allowed-origins: {origin} does not pin the start and the end of the host; "
+                "anchor it with '^' or '//', and with '$' or ':'"
+            )
 
 
 def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:
@@ -154,13 +346,23 @@ def _mode(arguments: Arguments) -> str:
     for mode in modes:
         if mode not in _MODES:
             raise FlagError(f'authorization-mode "{mode}" is not a valid mode')
-    if "AlwaysAllow" in modes:
-        return "AlwaysAllow"
-    others = [mode for mode in modes if mode not in ("Node", "RBAC")]
-    if others or "RBAC" not in modes:
-        joined = ",".join(modes)
-        raise FlagError(f"authorization-mode {joined}: there are AlwaysAllow and RBAC here")
-    return "RBAC"
+    for mode, file in (("Webhook", "authorization config"), ("ABAC", "authorization policy")):
+        if mode in modes:
+            raise FlagError(f"authorization-mode {mode}'s {file} file not passed")
+    for mode in ("AlwaysAllow", "RBAC"):
+        if mode in modes:
+            return mode
+    return "AlwaysDeny"
+
+
+def _switches(arguments: Arguments) -> tuple[str, ...]:
+    """Return the switches of versions. Raises FlagError for a value that is no truth."""
+    given = tuple(filter(None, arguments.all("runtime-config")))
+    for text in given:
+        name, equals, switch = text.partition("=")
+        if equals and flags.truth_of(switch) is None:
+            raise FlagError(f"invalid value {name}={switch}")
+    return given
 
 
 def _range(arguments: Arguments) -> str:
@@ -178,8 +380,11 @@ def _range(arguments: Arguments) -> str:
 
 
 def _port(text: str) -> int:
-    if not text.isdecimal() or int(text) > 65535:
-        raise FlagError(f"--secure-port {text} must be between 0 and 65535, inclusive")
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise FlagError(
+            f"--secure-port {text} must be between 1 and 65535, inclusive. It cannot be turned off "
+            "with 0"
+        )
     return int(text)
 
 
@@ -193,8 +398,8 @@ def _integer(flag: str, text: str) -> int:
         ) from error
 
 
-def _seconds(text: str) -> float:
+def _seconds(flag: str, text: str) -> float:
     try:
         return gotime.parse_duration(text) / gotime.SECOND
     except ValueError as error:
-        raise FlagError(f'invalid argument "{text}" for "--event-ttl" flag: {error}') from error
+        raise FlagError(f'invalid argument "{text}" for "--{flag}" flag: {error}') from error

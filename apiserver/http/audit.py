@@ -7,6 +7,7 @@ written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.g
 import gzip
 import logging
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +20,7 @@ from inkube import storage
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Request, User
-from inkube.schemas import golang, sealing
+from inkube.schemas import fielderrors, golang, sealing
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
@@ -60,12 +61,17 @@ Listener = Callable[[FinishedRequest, RequestContext], None]
 
 
 def read_policy(path: Path) -> Object:
-    """Read the policy in a file. Raises OSError, and ValueError if the file is not a policy.
+    """Read the policy in a file. Raises ValueError if the file cannot be read or is not a policy.
 
     Follows apiserver/pkg/audit/policy/reader.go.
     """
     try:
         document = golang.goyaml.loads(path.read_bytes()).value
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise ValueError(
+            f'loading audit policy file: failed to read file path "{path}": open {path}: {why}'
+        ) from error
     except golang.unmarshal.DecodeError as error:
         raise ValueError(f"{path} is not an audit policy: {error}") from error
     policy: Object = document if isinstance(document, dict) else {}
@@ -80,10 +86,9 @@ def read_policy(path: Path) -> Object:
         raise ValueError(f"loaded illegal policy with 0 rules from file {path}")
     for number, rule in enumerate(rules):
         if rule.get("level") not in LEVELS:
-            raise ValueError(
-                f"{path}: rules[{number}].level: {rule.get('level')!r} is not one of "
-                f"{', '.join(LEVELS)}"
-            )
+            place = f"rules[{number}].level"
+            wrong = fielderrors.not_supported(place, rule.get("level", ""), LEVELS).text()
+            raise ValueError(f"loading audit policy file: {wrong}: from file {path}")
     return policy
 
 
@@ -145,12 +150,18 @@ def _matches_path(url: str, path: str) -> bool:
 
 
 class AuditLog:
-    """Appends events to a file; closed with the server."""
+    """Appends events to a file, or to standard output if its path is `-`; closed with the
+    server."""
 
     def __init__(self, path: Path, policy: Mapping[str, Any] | None = None) -> None:
         self._policy = Policy(dict(policy or _DEFAULT))
+        self._file: IO[bytes]
+        if str(path) == "-":
+            # a file of its own, so that closing it leaves the process its standard output
+            self._file = open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: SIM115
+            return
         storage.wholefiles.make_private(path)  # bodies of Secrets and tokens
-        self._file: IO[bytes] = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 # closed below
+        self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 # closed below
 
     def close(self) -> None:
         """Close the file."""

@@ -81,6 +81,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
             options.default_not_ready_toleration_seconds,
             options.default_unreachable_toleration_seconds,
         ),
+        allow_privileged=options.allow_privileged,
         config_file=options.admission_control_config_file,
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,
@@ -119,9 +120,15 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
 def _builtin_kinds(options: Options, base: Foundation) -> Resources:
     resources = Resources()
     minor, cidr = options.release.minor, options.service_cluster_ip_range
-    services = partial(builtinkinds.services_of, base.store, cidr, minor)
+    services = partial(builtinkinds.services_of, base.store, cidr, options.node_ports, minor)
     claims = builtinkinds.claims_of(base.store, minor)
-    builtinkinds.install_builtin(resources, {("", "services"): services, **claims}, minor)
+    strategies: dict[tuple[str, str], builtinkinds.MakeStrategy] = {
+        ("", "services"): services,
+        **claims,
+    }
+    config = options.runtime_config
+    off = builtinkinds.switched_off(config, minor) if config else ()
+    builtinkinds.install_builtin(resources, strategies, minor, off)
     return resources
 
 

@@ -48,6 +48,7 @@ def in_order(
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     system_fields: SystemFields,
     toleration_seconds: tuple[int, int],
+    allow_privileged: bool,
     config_file: Path | None,
     enabled: Collection[str],
     disabled: Collection[str],
@@ -82,6 +83,7 @@ def in_order(
         _late_plugin("NodeRestriction", _OF_NODES, lambda: admission.NodeRestriction(store)),
         _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         _late_plugin("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
+        *(() if allow_privileged else (admission.Unprivileged(),)),
         PodSecurity(store, settings.pod_security if settings else None),
         _late_plugin(
             "PodNodeSelector",

@@ -174,7 +174,10 @@ def _paths(
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
     core = parts.core
-    documents = issuer.Issuer(core.security.authenticator.accounts, lambda: core.listener.url)
+    documents = issuer.Issuer(
+        core.security.authenticator.accounts,
+        lambda: core.options.service_account_jwks_uri or core.listener.url + issuer.KEYS,
+    )
     minor = core.options.release.minor
     groups = created_on_first_use(Lazy(lambda: discovery.Discovery(core.resources, minor)))
     return {
@@ -261,6 +264,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         component_health=lambda: _component_health(parts),
         usage=lambda: None if pods is None else pods.usage,
+        max_token_seconds=core.options.service_account_max_token_expiration,
     )
 
 

@@ -34,6 +34,7 @@ def table(
     proxies: Proxies,
     component_health: Callable[[], Mapping[str, bool]],
     usage: Callable[[], Usage | None],
+    max_token_seconds: float = 0,
 ) -> dict[tuple[str, str, str], Handler]:
     """Return (group, plural, subresource) → handler, in the form of `app.Parts`."""
     reviews = Reviews(authenticator, authorizer, system_fields)
@@ -43,6 +44,7 @@ def table(
         authenticator.accounts,
         system_fields,
         names_uid=minor >= _TOKENS_NAME_UID,
+        max_seconds=max_token_seconds,
     )
     binding = BindingHandler(
         registry, lambda: _pods(resources), gives_labels=minor >= _BINDINGS_GIVE_LABELS

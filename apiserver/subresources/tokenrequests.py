@@ -34,7 +34,10 @@ class TokenRequestHandler:
         system_fields: SystemFields,
         *,
         names_uid: bool = True,
+        max_seconds: float = 0,
     ) -> None:
+        """`max_seconds` limits the validity of tokens; 0 is no limit."""
+        self._max_seconds = int(max_seconds)
         self._registry = registry
         self._names_uid = names_uid
         self._tokens = tokens
@@ -69,6 +72,12 @@ class TokenRequestHandler:
         if errors:
             raise status.invalid(KIND.group, KIND.kind, "", errors)
         await self._registry.chain.validate(write)
+        if self._max_seconds and seconds > self._max_seconds:
+            request.warn(
+                f"requested expiration of {seconds} seconds shortened to {self._max_seconds} "
+                "seconds"
+            )
+            spec["expirationSeconds"] = seconds = self._max_seconds
         claims = self._claims(account, spec, self._bound(request, spec.get("boundObjectRef")))
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))

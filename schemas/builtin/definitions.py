@@ -1,5 +1,6 @@
 """The definitions of built-in kinds. Their schemas and columns are created at the first access."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -43,6 +44,12 @@ class LazyVersion(Version):
         object.__setattr__(self, "_makers", makers)
         for name in makers:
             object.__delattr__(self, name)
+
+    def not_served(self) -> "LazyVersion":
+        """Return the same version, which clients cannot request."""
+        known = {field.name: getattr(self, field.name) for field in dataclasses.fields(Version)}
+        made = {name: value for name, value in known.items() if name not in self._makers}
+        return LazyVersion(self._makers, **{**made, "served": False})
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._makers:

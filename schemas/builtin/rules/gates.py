@@ -1,7 +1,7 @@
 """Feature gates that the table names with `gate=`, and their defaults."""
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
 
 from inkube.schemas import caches
@@ -42,6 +42,11 @@ def overridden(own: Mapping[str, bool]) -> Iterator[None]:
     finally:
         _OWN.reset(before)
         caches.empty_all()
+
+
+def known() -> Collection[str]:
+    """Return the names of all gates."""
+    return _stages().keys()
 
 
 def is_on(name: str, minor: int) -> bool:

@@ -9,14 +9,13 @@ from functools import partial
 
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import addresses
-from inkube.schemas.builtin.strategies.allocators import NODE_PORTS, Allocator, items, key_of
+from inkube.schemas.builtin.strategies.allocators import Allocator, items, key_of
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
 
 _OF_IPV6 = "fd00::1"
 """An address for services in IPv6 if no cluster assigns one."""
-_WIDEST = f"{NODE_PORTS.start}-{NODE_PORTS.stop - 1}"
 
 
 def uses_node_ports(spec: Object) -> bool:
@@ -200,8 +199,9 @@ def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -
         number, place = port.get("nodePort"), f"spec.ports[{index}].nodePort"
         if not number or number in had:
             continue
-        if number not in NODE_PORTS:
-            why = f"provided port is not in the valid range. The range of valid ports is {_WIDEST}"
+        if number not in allocator.ports:
+            ports = f"{allocator.ports.start}-{allocator.ports.stop - 1}"
+            why = f"provided port is not in the valid range. The range of valid ports is {ports}"
             return [fielderrors.invalid(place, number, why)]
         of = own.setdefault(number, port.get("port", 0))
         if of != port.get("port", 0) or allocator.is_anothers(number, key):

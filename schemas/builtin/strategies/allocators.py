@@ -17,9 +17,6 @@ from inkube.schemas.strategy import ReservationLost
 RANGE = "10.0.0.0/16"
 """The default range of cluster IPs."""
 NODE_PORTS = range(30_000, 32_768)
-_STATIC_PORTS = 86
-"""The number of node ports that are assigned last, because users can choose them (portallocator.go,
-calculateRangeOffset)."""
 
 Key = str
 """The key of a service: NAMESPACE/NAME."""
@@ -64,9 +61,13 @@ def _from_seed(numbers: range, seed: int) -> Iterator[int]:
     yield from numbers[:start]
 
 
-def _ports(seed: int) -> Iterator[int]:
-    yield from _from_seed(NODE_PORTS[_STATIC_PORTS:], seed)
-    yield from NODE_PORTS[:_STATIC_PORTS]
+def _ports(ports: range, seed: int) -> Iterator[int]:
+    """Yield all ports. The first ones are assigned last, because users can choose them
+    (portallocator.go, calculateRangeOffset)."""
+    static = min(max(16, len(ports) // 32), 128)
+    static = static if static < len(ports) else 0
+    yield from _from_seed(ports[static:], seed)
+    yield from ports[:static]
 
 
 def items(service: Object) -> set[Item]:
@@ -94,8 +95,9 @@ class Allocator:
     The ranges limit its size: each write in progress holds an item at most once.
     """
 
-    def __init__(self, cidr: str = RANGE) -> None:
+    def __init__(self, cidr: str = RANGE, ports: range = NODE_PORTS) -> None:
         self.range = ServiceRange(cidr)
+        self.ports = ports
         self._stored: dict[Item, set[Key]] = {}
         self._taken: dict[Item, tuple[Key, int]] = {}
         """Item → the service, and the number of its writes that hold the item."""
@@ -150,7 +152,7 @@ class Allocator:
     def take_port(self, key: Key, seed: int) -> int | None:
         """Hold and return a free node port; None if all are in use."""
         with self._lock:
-            found = next((each for each in _ports(seed) if self._is_free(each)), None)
+            found = next((each for each in _ports(self.ports, seed) if self._is_free(each)), None)
             if found is not None:
                 self._take(found, key)
             return found

@@ -264,7 +264,10 @@ POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
         (POLICY, "rules of an audit policy are a list of objects"),
         (POLICY + "rules: []\n", "loaded illegal policy with 0 rules"),
         (POLICY + "rules: [a]\n", "rules of an audit policy are a list of objects"),
-        (POLICY + "rules: [{level: None}, {level: All}]\n", "rules[1].level: 'All' is not one of"),
+        (
+            POLICY + "rules: [{level: None}, {level: All}]\n",
+            'rules[1].level: Unsupported value: "All": supported values: ',
+        ),
     ],
 )
 async def test_audit_policies_that_are_none_are_refused_in_a_line(tmp_path, text, told):

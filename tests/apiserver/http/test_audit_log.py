@@ -1,6 +1,8 @@
 """The events of a server's audit log."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -151,3 +153,28 @@ async def test_a_user_that_acts_as_another_is_named_beside_it(tmp_path, web_of, 
     assert "impersonatedUser" not in ann
     assert [each["user"]["username"] for each in others] == ["ben", "ben"]
     assert ("impersonatedUser" in others[0]) is (mode == "AlwaysAllow"), "not if it is refused"
+
+
+_TO_STANDARD_OUTPUT = """
+import asyncio, urllib.request
+from pathlib import Path
+from inkube import APIServer
+
+async def main():
+    async with APIServer(audit_log=Path("-"), modules="none") as server:
+        await asyncio.to_thread(lambda: urllib.request.urlopen(server.url + "/version").read())
+
+asyncio.run(main())
+print("still open")
+"""
+
+
+def test_a_hyphen_is_standard_output(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", _TO_STANDARD_OUTPUT],
+        capture_output=True, text=True, check=True, timeout=60, cwd=tmp_path,
+    )  # fmt: skip
+    event, last = done.stdout.splitlines()
+    assert json.loads(event)["requestURI"] == "/version"
+    assert last == "still open"
+    assert not list(tmp_path.iterdir())

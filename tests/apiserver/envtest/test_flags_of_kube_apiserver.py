@@ -1,0 +1,240 @@
+"""The law of flags: each works, or ends the start in upstream's words, or has a line of its own.
+
+The answers are those of kube-apiserver 1.36.2 to the same command lines.
+"""
+
+import pytest
+
+from inkube import APIServer, StatusError
+from inkube.apiserver.envtest import Flag, FlagError, flags, kubeflags
+
+
+def parsed(*given):
+    return flags.parse("kube-apiserver", given, kubeflags.FLAGS)
+
+
+def started(arguments):
+    """Read a command line as a start does."""
+    return kubeflags.options(arguments), list(kubeflags.ignored(arguments).lines())
+
+
+@pytest.mark.parametrize("name", sorted(kubeflags.FLAGS))
+def test_every_flag_works_or_ends_the_start_or_is_told(name):
+    flag: Flag = kubeflags.FLAGS[name]
+    value = {"bool": "true"}.get(flag.kind, "1")
+    if name in kubeflags.SUPPORTED or name == "feature-gates":
+        return
+    told = "\n".join(kubeflags.ignored(parsed(f"--{name}={value}")).lines())
+    if name in kubeflags.FORBIDDEN:
+        with pytest.raises(FlagError, match=f"--{name} is not supported: "):
+            kubeflags.options(parsed(f"--{name}={value}"))
+    else:
+        assert f"without effect: --{name}" in told
+
+
+def test_no_flag_is_in_two_lists():
+    lists = (
+        kubeflags.SUPPORTED, kubeflags.NEGLIGIBLE_SWITCHES, kubeflags.NEGLIGIBLE_OPTIONS,
+        kubeflags.UNSUPPORTED_SWITCHES, kubeflags.UNSUPPORTED_OPTIONS, kubeflags.FORBIDDEN,
+    )  # fmt: skip
+    every = [name for names in lists for name in names]
+    assert len(every) == len(set(every))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("--bogus-flag=1", "unknown flag: --bogus-flag"),
+        (
+            "--secure-port=0",
+            "--secure-port 0 must be between 1 and 65535, inclusive. It cannot be turned off",
+        ),
+        ("--tls-min-version=VersionTLS99", 'unknown tls version "VersionTLS99"'),
+        ("--authorization-mode=Webhook", "Webhook's authorization config file not passed"),
+        ("--authorization-mode=ABAC", "ABAC's authorization policy file not passed"),
+        (
+            "--encryption-provider-config=/nonexistent",
+            'file "/nonexistent": open /nonexistent: no such file or directory',
+        ),
+        ("--oidc-issuer-url=http://x", 'Invalid value: "http://x": URL scheme must be https'),
+        ("--service-account-issuer=", "service-account-issuer should not be an empty string"),
+        ("--feature-gates=A=maybe", 'parsing "maybe": invalid syntax'),
+        ("--feature-gates=A", "missing bool value for A"),
+        ("--runtime-config=batch/v1=maybe", "invalid value batch/v1=maybe"),
+        ("--cors-allowed-origins=.*", "does not pin the start and the end"),
+    ],
+)
+def test_a_wrong_value_ends_the_start(given, told):
+    with pytest.raises(FlagError) as error:
+        started(parsed(given))
+    assert told in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ("--feature-gates=Bogus=true", ["feature gates unknown here, without effect: Bogus"]),
+        (
+            "--feature-gates=WatchList=true",
+            ["harmless here, without effect: --feature-gates=WatchList=true"],
+        ),
+        (
+            "--feature-gates=WatchList=false,AllAlpha=true",
+            [
+                (
+                    "NOT SUPPORTED here, without effect: --feature-gates=WatchList=false, "
+                    "--feature-gates=AllAlpha=true"
+                )
+            ],
+        ),
+        (
+            "--runtime-config=storage.k8s.io/v1beta1=true,batch/v1=false,apps/v1=true",
+            ["NOT SUPPORTED here, without effect: --runtime-config=storage.k8s.io/v1beta1=true"],
+        ),
+        ("--profiling=false", ["harmless here, without effect: --profiling"]),
+        ("--authorization-mode=Node,AlwaysAllow", []),
+    ],
+)
+def test_what_has_no_effect_is_told_in_three_words(given, lines):
+    assert list(kubeflags.ignored(parsed(given)).lines()) == lines
+
+
+@pytest.mark.parametrize(
+    ("given", "option", "value"),
+    [
+        ("--emulated-version=1.35", "kubernetes_version", "1.35"),
+        ("--emulated-version=kube=1.34", "kubernetes_version", "1.34"),
+        ("--authorization-mode=AlwaysDeny", "authorization_mode", "AlwaysDeny"),
+        ("--authorization-mode=Node", "authorization_mode", "AlwaysDeny"),
+        ("--anonymous-auth=false", "anonymous_auth", False),
+        ("--allow-privileged", "allow_privileged", True),
+        ("--service-node-port-range=30000-30001", "service_node_port_range", "30000-30001"),
+        (
+            "--service-account-max-token-expiration=1h",
+            "service_account_max_token_expiration",
+            3600.0,
+        ),
+        ("--default-not-ready-toleration-seconds=10", "default_not_ready_toleration_seconds", 10),
+    ],
+)
+def test_a_flag_becomes_an_option(given, option, value):
+    assert kubeflags.options(parsed(given))[option] == value
+
+
+def service(port):
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": f"x{port}", "namespace": "default"},
+        "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]},
+    }
+
+
+def pod():
+    container = {"name": "c", "image": "x", "securityContext": {"privileged": True}}
+    meta = {"name": "p", "namespace": "default"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": {"containers": [container]},
+    }
+
+
+async def test_options_of_services_and_pods_hold():
+    async with APIServer(
+        service_node_port_range="30000-30001", allow_privileged=False, modules="none"
+    ) as server:
+        await server.client.create(service(30000))
+        with pytest.raises(StatusError) as error:
+            await server.client.create(service(31000))
+        assert error.value.message == (
+            'Service "x31000" is invalid: spec.ports[0].nodePort: Invalid value: 31000: provided '
+            "port is not in the valid range. The range of valid ports is 30000-30001"
+        )
+        with pytest.raises(StatusError) as error:
+            await server.client.create(pod())
+        assert error.value.message == (
+            'Pod "p" is invalid: spec.containers[0].securityContext.privileged: Forbidden: '
+            "disallowed by cluster policy"
+        )
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
+        deployment = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "d", "namespace": "default"},
+            "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template},
+        }
+        with pytest.raises(StatusError, match=r"spec.template.spec.containers\[0\]"):
+            await server.client.create(deployment)
+
+
+async def test_versions_are_switched_off(web_of):
+    off = ["batch/v1=false", "autoscaling/v1=false"]
+    async with APIServer(runtime_config=off, modules="none") as server, web_of(server) as web:
+        assert (await web.ask("GET", "/apis/batch/v1")).code == 404
+        assert (await web.ask("GET", "/apis/batch/v1/jobs")).code == 404
+        assert (await web.ask("GET", "/apis/autoscaling/v1/horizontalpodautoscalers")).code == 404
+        assert (await web.ask("GET", "/apis/autoscaling/v2/horizontalpodautoscalers")).code == 200
+        groups = {each["name"]: each for each in (await web.ask("GET", "/apis")).json["groups"]}
+        assert "batch" not in groups
+        assert [each["version"] for each in groups["autoscaling"]["versions"]] == ["v2"]
+    with pytest.raises(ValueError, match="unknown api groups bogus/v1"):
+        async with APIServer(runtime_config=["bogus/v1=true"]):
+            pass
+
+
+async def test_requests_without_credentials(tmp_path, web_of):
+    (tmp_path / "tokens").write_text("t,alice,1\nm,root,2,system:masters\n")
+    (tmp_path / "authentication").write_text(
+        "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
+        "anonymous: {enabled: true, conditions: [{path: /livez}]}\n"
+    )
+    guarded = {"token_auth_file": tmp_path / "tokens", "authorization_mode": "RBAC"}
+    paths = ("/livez", "/readyz", "/api/v1/pods")
+    for limit, codes in (
+        ({"anonymous_auth": False}, [401, 401, 401]),
+        ({"authentication_config": tmp_path / "authentication"}, [200, 401, 401]),
+        ({}, [200, 200, 403]),
+    ):
+        async with APIServer(**guarded, **limit) as server, web_of(server) as web:
+            assert [(await web.ask("GET", path)).code for path in paths] == codes
+    async with (
+        APIServer(token_auth_file=guarded["token_auth_file"], authorization_mode="AlwaysDeny") as s,
+        web_of(s) as web,
+    ):
+        codes = [
+            (await web.ask("GET", "/api/v1/pods", Authorization=f"Bearer {token}")).code
+            for token in ("t", "m")
+        ]
+        assert codes == [403, 200]
+    missing = APIServer(**guarded, authentication_config=tmp_path / "none")
+    with pytest.raises(ValueError, match="failed to load authentication configuration from file"):
+        async with missing:
+            pass
+
+
+async def test_tokens_are_valid_for_a_limited_time(web_of):
+    async with (
+        APIServer(
+            service_account_max_token_expiration=3600, service_account_jwks_uri="https://x/y"
+        ) as server,
+        web_of(server) as web,
+    ):
+        place = "/api/v1/namespaces/default/serviceaccounts"
+        assert (await web.ask("POST", place, {"metadata": {"name": "a"}})).code == 201
+        answer = await web.ask("POST", f"{place}/a/token", {"spec": {"expirationSeconds": 86400}})
+        assert answer.json["spec"]["expirationSeconds"] == 3600
+        assert "shortened to 3600 seconds" in answer.warnings[0]
+        document = (await web.ask("GET", "/.well-known/openid-configuration")).json
+        assert document["jwks_uri"] == "https://x/y"
+
+
+async def test_the_unspecified_address_is_that_of_both_families(tmp_path, web_of):
+    (tmp_path / "tokens").write_text("t,alice,1\n")
+    async with APIServer(host="::", token_auth_file=tmp_path / "tokens") as server:
+        for host in ("127.0.0.1", "[::1]"):
+            server_at = type("At", (), {"url": f"http://{host}:{server.port}"})
+            async with web_of(server_at) as web:
+                answer = await web.ask("GET", "/livez", Authorization="Bearer t")
+                assert answer.code == 200
