@@ -13,7 +13,7 @@ class Failures:
 
     def __init__(self, logger: logging.Logger, what: str, *, first: float, longest: float) -> None:
         self._logger = logger
-        self._what = what
+        self._operation = what
         self._first = first
         self._longest = longest
         self._count = 0
@@ -24,7 +24,7 @@ class Failures:
         if not self._count:
             trace = None if isinstance(error, StorageError) else error
             self._logger.error(
-                "%s failed and is tried again: %s", self._what, error, exc_info=trace
+                "%s failed and is tried again: %s", self._operation, error, exc_info=trace
             )
         self._count = min(self._count + 1, MOST_DOUBLINGS)
         return float(min(self._first * 2 ** (self._count - 1), self._longest))
@@ -32,5 +32,5 @@ class Failures:
     def worked(self) -> None:
         """Log the first success after failures."""
         if self._count:
-            self._logger.warning("%s works again", self._what)
+            self._logger.warning("%s works again", self._operation)
         self._count = 0

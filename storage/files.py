@@ -183,14 +183,14 @@ class Presence:
 
     def _end_check_of_content(self, check: "_CheckOfContent") -> None:
         """Accept the content if it was found sound. Raises Unavailable."""
-        if check.found is None:
+        if check.damage is None:
             raise Unavailable(
                 f"the time of {self._path} was changed by another program; nothing is written "
                 "until its content is checked. Try again"
             )
         self._check_of_content = None
-        if check.found:
-            self.condemn(f"another program has changed it: {check.found}")
+        if check.damage:
+            self.condemn(f"another program has changed it: {check.damage}")
             raise Unavailable(self._damage)
         alarms.clear(self._path, UNCHECKED)
         self._content = check.content
@@ -276,8 +276,8 @@ class _CheckOfContent:
 
     def __init__(self, content: _Content, find: Callable[[], str]) -> None:
         self.content = content
-        self.found: str | None = None
-        """What was found, or None until the end."""
+        self.damage: str | None = None
+        """The damage, "" without any; None until the comparison ends."""
         self._find = find
         self._thread = threading.Thread(target=self._run, name="inkube-check", daemon=True)
         self._thread.start()
@@ -288,9 +288,9 @@ class _CheckOfContent:
 
     def _run(self) -> None:
         try:
-            self.found = self._find()
+            self.damage = self._find()
         except (sqlite3.Error, OSError) as error:
-            self.found = str(error) or type(error).__name__
+            self.damage = str(error) or type(error).__name__
 
 
 def _checkpoints(index: int) -> bytes:

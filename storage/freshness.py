@@ -88,12 +88,12 @@ class Freshness:
 
     async def _answer(self) -> Head:
         if self._next is None:
-            self._next = asyncio.ensure_future(self._ask(self._running))
+            self._next = asyncio.ensure_future(self._read_head(self._running))
             self._next.add_done_callback(_retrieve_exception)
         # a cancelled caller must not cancel the query of the others
         return await asyncio.shield(self._next)
 
-    async def _ask(self, before: asyncio.Task[Head] | None) -> Head:
+    async def _read_head(self, before: asyncio.Task[Head] | None) -> Head:
         if before is not None:
             await asyncio.wait([before])
         self._running, self._next = self._next, None

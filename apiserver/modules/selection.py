@@ -110,7 +110,7 @@ def selected(selection: str | Sequence[str | DeclaredModule]) -> tuple[str, ...]
     modules with one name, and for modules that require each other.
     """
     listed = selection.split(",") if isinstance(selection, str) else selection
-    names = [each if isinstance(each, str) else _given(each) for each in listed]
+    names = [each if isinstance(each, str) else _of_object(each) for each in listed]
     given = _by_name(names)
     found: dict[str, None] = {}
     for name in names:
@@ -120,7 +120,7 @@ def selected(selection: str | Sequence[str | DeclaredModule]) -> tuple[str, ...]
     return (*own, *(name for name in found if name not in built_in()))
 
 
-def _given(module: Any) -> GivenModule:
+def _of_object(module: Any) -> GivenModule:
     """Return the name of a module that is given as an object. Raises ValueError for others."""
     if isinstance(module, type):
         text = f"{module.__name__} is a class; give an object: {module.__name__}()"

@@ -82,7 +82,7 @@ class Resource:
         self.storage: Served = own if stored_as is None else stored_as.storage
         self.prefix: str = self._own_prefix() if stored_as is None else stored_as.prefix
         self._renewals = Renewals()
-        self._made: dict[Hashable, Any] = {}
+        self._computed: dict[Hashable, Any] = {}
         self.watchers: set[Callable[[], None]] = set()
         """Functions that end the watches of this kind. Called if the schema of the kind changes or
         the kind is no longer served, because running watches would use the old schema."""
@@ -129,14 +129,14 @@ class Resource:
 
     def once(self, key: Hashable, create: Callable[[], T]) -> T:
         """Return the result of `create`, cached under the key `key` as long as the resource."""
-        made: T | None = self._made.get(key)
+        made: T | None = self._computed.get(key)
         if made is None:
-            made = self._made[key] = create()
+            made = self._computed[key] = create()
         return made
 
     def forget(self) -> None:
         """Drop the results of `once`."""
-        self._made.clear()
+        self._computed.clear()
 
     def replace(self, former: "Resource") -> None:
         """Replace the resource served until now. Its watches continue if the schema is the same

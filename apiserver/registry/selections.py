@@ -39,7 +39,7 @@ class Selections:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._indexes: dict[tuple[Resource, Served, str], _Index] = {}
-        self._asked: Counter[tuple[Resource, Served, str]] = Counter()
+        self._requests: Counter[tuple[Resource, Served, str]] = Counter()
 
     def close(self) -> None:
         """Drop all indexes."""
@@ -74,12 +74,12 @@ class Selections:
         return None
 
     def _is_often(self, place: tuple[Resource, Served, str]) -> bool:
-        self._asked[place] += 1
-        if self._asked[place] >= OFTEN:
-            del self._asked[place]
+        self._requests[place] += 1
+        if self._requests[place] >= OFTEN:
+            del self._requests[place]
             return True
-        if len(self._asked) > COUNTED:
-            self._asked.clear()
+        if len(self._requests) > COUNTED:
+            self._requests.clear()
         return False
 
     @staticmethod

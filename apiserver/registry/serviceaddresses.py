@@ -26,24 +26,24 @@ class UnresolvedError(Exception):
 
 
 class ServiceAddresses:
-    """The addresses of Services. `given` maps `NAMESPACE/NAME` to `HOST:PORT`."""
+    """The addresses of Services. `declared` maps `NAMESPACE/NAME` to `HOST:PORT`."""
 
-    def __init__(self, store: BaseStore, given: Mapping[str, str]) -> None:
+    def __init__(self, store: BaseStore, declared: Mapping[str, str]) -> None:
         self._store = store
-        self._given = given
+        self._declared = declared
 
-    def given(self, namespace: str, name: str) -> str | None:
+    def declared(self, namespace: str, name: str) -> str | None:
         """Return the `HOST:PORT` of a Service in the options of the server, or None."""
-        return self._given.get(f"{namespace}/{name}")
+        return self._declared.get(f"{namespace}/{name}")
 
     def find(self, namespace: str, name: str, port: int) -> str:
         """Return `HOST:PORT` of a Service's port, a random one if there are several.
 
         Raises UnresolvedError.
         """
-        given = self.given(namespace, name)
-        if given is not None:
-            return given
+        address = self.declared(namespace, name)
+        if address is not None:
+            return address
         entry = self._store.get(keys.key("services", namespace, name))
         if entry is None:
             raise UnresolvedError(f"service {quote(name)} not found")

@@ -17,7 +17,7 @@ class StoreCache(Generic[T]):
 
     def __init__(self, store: Store, prefixes: Sequence[str], make: Callable[[], T]) -> None:
         self._make = make
-        self._made: Sequence[T] = ()
+        self._values: Sequence[T] = ()
         """Contains the value; empty if the value must be computed again."""
         self._listeners: tuple[Callable[[], None], ...] = ()
         for prefix in prefixes:
@@ -26,15 +26,15 @@ class StoreCache(Generic[T]):
     @property
     def value(self) -> T:
         """The current value. Do not change it."""
-        if not self._made:
-            self._made = (self._make(),)
-        return self._made[0]
+        if not self._values:
+            self._values = (self._make(),)
+        return self._values[0]
 
     def when_changed(self, listener: Callable[[], None]) -> None:
         """Call `listener` from now on whenever the value may be another one."""
         self._listeners = (*self._listeners, listener)
 
     def _changed(self, changes: object = None) -> None:
-        self._made = ()
+        self._values = ()
         for listener in self._listeners:
             listener()

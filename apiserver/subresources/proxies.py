@@ -79,7 +79,7 @@ class Proxies:
         if named is None:
             text = f"no service port {port} found for service {gotext.quote(name)}"
             raise status.unavailable(text)
-        given = self._addresses.given(request.namespace, name)
+        given = self._addresses.declared(request.namespace, name)
         if given is not None:
             return await self._connect(exchange, given, scheme)
         endpoints = self._registry.store.get(keys.key("endpoints", request.namespace, name))

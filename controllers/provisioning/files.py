@@ -167,7 +167,7 @@ class _Request:
         options = self._repository.spec.sync
         is_configured = self._ref in ("", places.configured_branch(self._repository))
         if is_configured and options is not None and options.enabled:
-            await sync.ask_after_write(self._run.raw, self._run.env, self._pulls)
+            await sync.request_pull_after_write(self._run.raw, self._run.env, self._pulls)
 
     async def _tree(self) -> Tree:
         return await places.tree(self._run, self._ref)

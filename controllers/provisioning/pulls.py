@@ -39,7 +39,7 @@ class Pulls:
         self.most_resources = most_resources
         """The maximum number of resources in one repository; 0 means no limit."""
         self._results: dict[Key, PullResult] = {}
-        self._asked: set[Key] = set()
+        self._requested: set[Key] = set()
 
     def of(self, key: Key, uid: str) -> PullResult | None:
         """The latest pull of the repository with that UID; None if it was not pulled."""
@@ -53,15 +53,15 @@ class Pulls:
     def forget(self, key: Key) -> None:
         """Forget the pull of a repository that is deleted, or that must be read again."""
         self._results.pop(key, None)
-        self._asked.discard(key)
+        self._requested.discard(key)
 
-    def ask(self, key: Key) -> None:
+    def request(self, key: Key) -> None:
         """Request another pull of a repository after the running one, which has perhaps read the
         branch already."""
-        self._asked.add(key)
+        self._requested.add(key)
 
-    def take_asked(self, key: Key) -> bool:
+    def take_request(self, key: Key) -> bool:
         """Return whether another pull was requested, and forget the request."""
-        is_asked = key in self._asked
-        self._asked.discard(key)
-        return is_asked
+        is_requested = key in self._requested
+        self._requested.discard(key)
+        return is_requested

@@ -336,7 +336,7 @@ def _pem(value: str) -> str:
 async def connection_of(repository: Repository, client: Client, memo: Memo) -> Connection | None:
     """The connection of a repository; None if it does not exist or is not set."""
 
-    async def ask() -> Connection | None:
+    async def fetch() -> Connection | None:
         reference = repository.spec.connection
         if reference is None or not reference.name:
             return None
@@ -348,7 +348,7 @@ async def connection_of(repository: Repository, client: Client, memo: Memo) -> C
             raise
         return kinds.parse(Connection, found)
 
-    return await memo("connection", ask)
+    return await memo("connection", fetch)
 
 
 async def branch_of(run: Run[Repository], session: Session) -> str:

@@ -138,7 +138,7 @@ class SqlLog:
 
     async def horizon(self) -> Horizon:
         """Return the range of revisions that can be read."""
-        ((compacted, newest),) = await self._front.work(_asking(Statement.HORIZON))
+        ((compacted, newest),) = await self._front.work(_query(Statement.HORIZON))
         return Horizon(compacted, max(compacted, newest or 0))
 
     async def missed(self, revision: int, limit: int) -> Missed:
@@ -185,7 +185,7 @@ class SqlLog:
     async def before(self, time: int) -> int:
         """Return the last revision before the first one that was written after `time`. Reads every
         row, which is acceptable because calls are rare."""
-        rows: Sequence[Row] = await self._past.work(_asking(Statement.FIRST_AFTER, {"time": time}))
+        rows: Sequence[Row] = await self._past.work(_query(Statement.FIRST_AFTER, {"time": time}))
         ((first,),) = rows
         return (await self.horizon()).newest if first is None else int(first) - 1
 
@@ -198,7 +198,7 @@ class SqlLog:
         """
         clock = asyncio.get_running_loop().time
         size = revision if at_once else COMPACTION_STEP
-        rows: Sequence[Row] = await self._front.work(_asking(Statement.MARK, {"name": "compacted"}))
+        rows: Sequence[Row] = await self._front.work(_query(Statement.MARK, {"name": "compacted"}))
         done = int(rows[0][0])
         while done < revision:
             began = clock()
@@ -248,10 +248,10 @@ class SqlLog:
     ) -> Sequence[Row]:
         """Return the result of a query, if every change since `revision` is still in the log.
         Raises Compacted."""
-        rows: Sequence[Row] = await self._past.work(_asking(query, parameters))
+        rows: Sequence[Row] = await self._past.work(_query(query, parameters))
         # queried last: compaction only advances, so a revision that is not compacted now was not
         # compacted before
-        ((compacted, _),) = await self._past.work(_asking(Statement.HORIZON))
+        ((compacted, _),) = await self._past.work(_query(Statement.HORIZON))
         if revision < compacted:
             raise Compacted(revision, compacted)
         return rows
@@ -298,13 +298,13 @@ class _SqlTransaction:
         await begin_epoch(self._connection, above)
 
 
-def _asking(query: Statement, parameters: Mapping[str, Any] | None = None) -> Any:
-    """Return a job for a lane: it returns the rows of a query."""
+def _query(statement: Statement, parameters: Mapping[str, Any] | None = None) -> Any:
+    """Return a job for a lane: it returns the rows of a statement."""
 
-    async def ask(connection: Connection) -> Sequence[Row]:
-        return await connection.fetch(query, parameters or {})
+    async def fetch(connection: Connection) -> Sequence[Row]:
+        return await connection.fetch(statement, parameters or {})
 
-    return ask
+    return fetch
 
 
 async def _missed(connection: Connection, *, revision: int, limit: int) -> Missed:

@@ -401,10 +401,10 @@ class RemoteRepository(Store):
         """The refs that match, as the remote host lists them."""
         asked = [p.encode() for p in prefixes if p] or [HEADS.encode(), TAGS.encode()]
 
-        def ask(client: Urllib3HttpGitClient) -> Any:
+        def request(client: Urllib3HttpGitClient) -> Any:
             return client.get_refs(b"", ref_prefix=asked)
 
-        found = self._ask(ask)
+        found = self._send(request)
         made: Refs = {}
         peeled: Refs = {}
         for name, value in found.refs.items():
@@ -426,7 +426,7 @@ class RemoteRepository(Store):
             return
         wants = [ObjectID(commit.encode()) for commit in missing]
 
-        def ask(client: Urllib3HttpGitClient) -> Any:
+        def request(client: Urllib3HttpGitClient) -> Any:
             with self.lock:
                 return client.fetch(
                     b"",
@@ -435,7 +435,7 @@ class RemoteRepository(Store):
                     progress=lambda _: allowances.spend(),
                 )
 
-        self._ask(ask)
+        self._send(request)
 
     def push(self, updates: Sequence[Update]) -> None:
         """Move all refs in one request. Raises RefMoved, PushRejected."""
@@ -450,13 +450,13 @@ class RemoteRepository(Store):
                 for update in updates
             }
 
-        def ask(client: Urllib3HttpGitClient) -> Any:
+        def request(client: Urllib3HttpGitClient) -> Any:
             with self.lock:
                 pack: Any = self.repo.generate_pack_data
                 return client.send_pack(b"", change, pack)
 
         try:
-            result = self._ask(ask)
+            result = self._send(request)
         except NotAuthorized as error:
             raise PushRejected("the credentials do not allow to push") from error
         except SendPackError as error:
@@ -466,12 +466,12 @@ class RemoteRepository(Store):
             name, why = next(iter(failed.items()))
             raise PushRejected(f"{bytes(name).decode()}: {why}")
 
-    def _ask(self, question: Any) -> Any:
+    def _send(self, request: Any) -> Any:
         """Run an operation at the given URL, then with `.git` appended."""
         for url in self._urls:
             try:
                 with self._clients.client(url) as client:
-                    return question(client)
+                    return request(client)
             except (RepositoryNotFound, NotGitRepository):
                 continue
             except HTTPUnauthorized as error:

@@ -331,13 +331,13 @@ class Variants:
         Return the name of the changed revision. Raises VariantError."""
         if not any(obj["spec"].get(m) for m in ("packageContext", "pipeline", "injectors")):
             return str(target["metadata"]["name"])
-        wanted = await self._wanted(obj, target)
+        wanted = await self._desired_state(obj, target)
         if wanted is None:
             return str(target["metadata"]["name"])
         if target["spec"]["lifecycle"] == PUBLISHED:
             source = {"sourceRef": {"name": target["metadata"]["name"]}}
             target = await self._draft(obj, existing, {"type": "edit", "edit": source})
-            wanted = await self._wanted(obj, target)
+            wanted = await self._desired_state(obj, target)
         if wanted is not None:
             if target["spec"]["lifecycle"] != DRAFT:
                 name = target["metadata"]["name"]
@@ -345,7 +345,7 @@ class Variants:
             await self._client.update(wanted)
         return str(target["metadata"]["name"])
 
-    async def _wanted(self, obj: Object, target: Object) -> Object | None:
+    async def _desired_state(self, obj: Object, target: Object) -> Object | None:
         """The resources with the wanted content; None if they already have it."""
         name, namespace = target["metadata"]["name"], target["metadata"]["namespace"]
         found = await self._client.get(PackageRevisionResources.gvr, name, namespace)

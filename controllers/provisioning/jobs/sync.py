@@ -91,10 +91,10 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         return None
     pulled, sync = pulls.of(key, metadata["uid"]), reported.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
-        await ask(obj, env, is_incremental=False)
+        await request_pull(obj, env, is_incremental=False)
         return None
-    if pulls.take_asked(key):
-        await ask(obj, env, is_incremental=True)
+    if pulls.take_request(key):
+        await request_pull(obj, env, is_incremental=True)
         return None
     if sync.get("state") in ("pending", "working"):
         if (
@@ -103,17 +103,17 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         ):
             return None  # a job of a client: its end triggers this again
         # the job was deleted before it finished
-        await ask(obj, env, is_incremental=False)
+        await request_pull(obj, env, is_incremental=False)
         return None
     interval = float(obj["spec"]["sync"].get("intervalSeconds") or options.min_sync_interval)
     passed = env.clock.now().timestamp() - sync.get("finished", 0) / 1000
     if passed < interval:
         return Result(interval - passed)
     if sync.get("state") == "error":
-        await ask(obj, env, is_incremental=False)
+        await request_pull(obj, env, is_incremental=False)
         return None
     if await _has_new_head(obj, sync.get("lastRef", ""), env):
-        await ask(obj, env, is_incremental=True)
+        await request_pull(obj, env, is_incremental=True)
         return None
     return Result(interval)
 
@@ -132,17 +132,17 @@ async def _has_new_head(obj: Object, last: str, env: Environment) -> bool:
         await run.memo.close()
 
 
-async def ask_after_write(obj: Object, env: Environment, pulls: Pulls) -> None:
+async def request_pull_after_write(obj: Object, env: Environment, pulls: Pulls) -> None:
     """Create a pull job after a commit on the configured branch. If one runs, another one follows
     it."""
     key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
-    pulls.ask(key)  # before the look, because the job can end meanwhile
+    pulls.request(key)  # before the look, because the job can end meanwhile
     if await get_or_none(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
-        pulls.take_asked(key)
-        await ask(obj, env, is_incremental=True)
+        pulls.take_request(key)
+        await request_pull(obj, env, is_incremental=True)
 
 
-async def ask(obj: Object, env: Environment, *, is_incremental: bool) -> None:
+async def request_pull(obj: Object, env: Environment, *, is_incremental: bool) -> None:
     """Create the pull job of a repository, unless it exists."""
     name = job_name(obj["metadata"]["name"], "sync")
     spec = {

@@ -59,14 +59,14 @@ def spend(size: int = 0) -> None:
         allowance.spend(size)
 
 
-def limited(question: Callable[[], T]) -> Callable[[], T]:
+def limited(function: Callable[[], T]) -> Callable[[], T]:
     """The same function, under a separate allowance."""
 
-    def ask() -> T:
+    def limited() -> T:
         _CURRENT.allowance = Allowance()
         try:
-            return question()
+            return function()
         finally:
             _CURRENT.allowance = None
 
-    return ask
+    return limited

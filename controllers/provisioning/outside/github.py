@@ -54,7 +54,7 @@ class GitHub:
         """The current time."""
         return self._rest.now()
 
-    async def ask(self, method: str, url: str, bearer: str, body: Any = None) -> RestResponse:
+    async def request(self, method: str, url: str, bearer: str, body: Any = None) -> RestResponse:
         """Send one request. Raises OutsideError."""
         headers = {
             "Accept": "application/vnd.github+json",
@@ -99,7 +99,7 @@ class GitHub:
         except KeyRefused as error:
             raise NotAuthorized from error
         path = f"{base}/app/installations/{app.installation_id}/access_tokens"
-        answer = await self.ask("POST", path, signed, body)
+        answer = await self.request("POST", path, signed, body)
         if answer.code != HTTPStatus.CREATED or not isinstance(answer.body, dict):
             raise NotAuthorized(answer.code)
         hence = self.now() + timedelta(minutes=10)
@@ -206,7 +206,7 @@ class GitHubSession:
         except ValueError as error:
             raise RepositoryNotFound from error
         url = f"{self._base}/repos/{quote(owner, safe='')}/{quote(name, safe='')}{path}"
-        return await self._github.ask(method, url, await self._bearer(), body)
+        return await self._github.request(method, url, await self._bearer(), body)
 
     async def _bearer(self) -> str:
         app = self._target.credentials.app
@@ -263,7 +263,7 @@ class GitHubAppSession:
         found: list[str] = []
         for page in range(1, PAGES + 1):
             url = f"{self._base}/installation/repositories?per_page=100&page={page}"
-            answer = await self._github.ask("GET", url, token.value)
+            answer = await self._github.request("GET", url, token.value)
             if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
                 raise NotAuthorized(answer.code)
             listed = answer.body.get("repositories") or []
@@ -283,4 +283,4 @@ class GitHubAppSession:
     async def _request(self, path: str) -> RestResponse:
         now = self._github.now().timestamp()
         signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
-        return await self._github.ask("GET", f"{self._base}{path}", signed)
+        return await self._github.request("GET", f"{self._base}{path}", signed)

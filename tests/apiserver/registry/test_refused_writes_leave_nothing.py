@@ -96,7 +96,7 @@ class Lockers:
         chain = self.server.registry.chain
         chain.plugins = (*chain.plugins, Refuser(self._step))
         for resource in self.server.resources:
-            resource._made.clear()  # cached handlers must include this plugin
+            resource._computed.clear()  # cached handlers must include this plugin
         return self
 
     async def __aexit__(self, *failure: object) -> None:
