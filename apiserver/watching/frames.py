@@ -1,7 +1,6 @@
 """Watch events as bytes: whole objects, tables or metadata, as lines of JSON or frames of protobuf.
 Each event is encoded once for all its watchers."""
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -187,16 +186,15 @@ class Framer:
         return tables.table(self._request, [value], form, self._now(), include=form.include)
 
     def _bookmark_table(self, shown: Object) -> Object:
-        """Return a table with a row that does not show an object: the first cell is "", all others
-        are null."""
-        columns = len(tables.columns(self._request))
-        cells = ["", *itertools.repeat(None, columns - 1)]
-        row: Object = {"cells": cells, "object": None}
+        """Return a table with the row of an object that has nothing but its version: the printers
+        of Go types show its zero values."""
+        columns, version = tables.columns(self._request), shown["metadata"]["resourceVersion"]
+        empty = {**shown, "metadata": {"name": "", **shown["metadata"]}}
+        row = tables.row(self._request, columns, empty, self._now(), self._form, "None")
         if self._form.include == "Object":
             row["object"] = shown
         elif self._form.include != "None":
             row["object"] = tables.partial(shown, self._form.version)
-        version = shown["metadata"]["resourceVersion"]
         headed, self._first = self._first, False
         return {
             "kind": "Table",

@@ -77,11 +77,15 @@ _BY_PLURAL: dict[str, _Cells] = {
 }
 
 
+_NO_TIME = "0001-01-01T00:00:00Z"
+"""Go's zero time, which the default columns show for a missing one (registry/rest/table.go)."""
+
+
 def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
     """Return the object's cells in the order of its kind's columns."""
     meta = obj["metadata"]
     if not tables.has(group, plural):
-        return [meta.get("name", ""), meta.get("creationTimestamp")]
+        return [meta.get("name", ""), meta.get("creationTimestamp") or _NO_TIME]
     found = _BY_PLURAL[plural](obj, now)
     if plural == "events":
         return found

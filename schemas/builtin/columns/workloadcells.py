@@ -126,7 +126,7 @@ def cron_job(obj: Object, now: datetime) -> list[Any]:
     return [
         spec.get("schedule", ""),
         spec.get("timeZone") or NONE,
-        "True" if spec.get("suspend") else "False",
+        UNSET if spec.get("suspend") is None else str(spec["suspend"]),
         len(status.get("active") or []),
         since(last, now) if last else NONE,
         age(obj, now),
