@@ -16,6 +16,7 @@ from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.transactions import to_the_end
 from inkube.apiserver.registry.write import Outcome, Write
 from inkube.schemas import status
+from inkube.schemas.builtin import protobuf
 from inkube.schemas.golang import gojson
 from inkube.schemas.objects import Object, same
 from inkube.schemas.strategy import Reservation
@@ -197,7 +198,7 @@ async def _stored(write: Write, obj: Object) -> Object:
         return await write.run(_to_be_stored, resource, obj)
     size = _settle_numbers(obj)
     stored = await conversions.to_storage(resource, obj)
-    return _fitting(stored, obj, size)
+    return _fitting(resource, stored, obj, size)
 
 
 def _same_state(new: Object, old: Object) -> bool:
@@ -212,7 +213,7 @@ def _same_state(new: Object, old: Object) -> bool:
 
 def _to_be_stored(resource: Resource, obj: Object) -> Object:
     size = _settle_numbers(obj)
-    return _fitting(conversions.to_storage_at_once(resource, obj), obj, size)
+    return _fitting(resource, conversions.to_storage_at_once(resource, obj), obj, size)
 
 
 def _settle_numbers(obj: Object) -> int:
@@ -224,20 +225,27 @@ def _settle_numbers(obj: Object) -> int:
     return len(data)
 
 
-def _fitting(stored: Object, obj: Object, size: int) -> Object:
-    """Return the stored form. `size` is the bytes of `obj`. Raises StatusError 500 if the stored
-    form is larger than MAX_OBJECT without its managedFields."""
+def _fitting(resource: Resource, stored: Object, obj: Object, size: int) -> Object:
+    """Return the stored form. `size` is the bytes of `obj`.
+
+    If it is larger than MAX_OBJECT only because of its managedFields, both objects lose them, as in
+    handlers/{create,update,patch}.go (isTooLargeError). Raises StatusError 500 if it is too large
+    without them.
+    """
     if stored is not obj:
         size = len(orjson.dumps(stored))
-    if size > MAX_OBJECT and size - _owned(stored) > MAX_OBJECT:
+    if size <= MAX_OBJECT or _size_in_etcd(resource, stored) <= MAX_OBJECT:
+        return stored
+    for each in (stored, obj):
+        each["metadata"].pop("managedFields", None)
+    if _size_in_etcd(resource, stored) > MAX_OBJECT:
         raise status.unknown("etcdserver: request is too large")
     return stored
 
 
-def _owned(obj: Object) -> int:
-    """Return the number of bytes of managedFields.
-
-    They do not count toward MAX_OBJECT, because clients do not send them: the reference accepts
-    60,000 labels, although managedFields make such an object too large.
-    """
-    return len(orjson.dumps(obj["metadata"].get("managedFields")))
+def _size_in_etcd(resource: Resource, stored: Object) -> int:
+    """Return the bytes that the reference's etcd stores: a protobuf message for Go types, whose
+    texts are not escaped, else JSON."""
+    if resource.wording.has_messages:
+        return len(protobuf.envelopes.encode_envelope(stored))
+    return len(orjson.dumps(stored))

@@ -145,3 +145,24 @@ async def test_sixty_thousand_labels_fit(web, config_map):
     body["metadata"]["labels"] = {f"k{number}": "v" for number in range(60_000)}
     answer = await web.ask("POST", "/api/v1/namespaces/default/configmaps?dryRun=All", body)
     assert answer.code == 201, answer.body
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_managed_fields_that_make_an_object_too_large_are_left_out(web, boat):
+    path = "/apis/example.com/v1/namespaces/default/boats"
+    for number, is_kept in ((20_000, True), (40_000, False)):
+        large = boat(f"n{number}", any={f"member-{each}": "x" * 12 for each in range(number)})
+        made = await web.ask("POST", path, large)
+        assert made.code == 201
+        assert ("managedFields" in made.json["metadata"]) is is_kept
+        label = {"metadata": {"labels": {"a": "b"}}}
+        changed = await web.patch(f"{path}/n{number}?fieldManager=m", label)
+        assert changed.json["metadata"]["labels"] == {"a": "b"}
+        assert ("managedFields" in changed.json["metadata"]) is is_kept
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_go_types_are_measured_as_their_messages(web, config_map):
+    """A line end is one byte of a message, and two of JSON."""
+    fits = config_map("lines", a="\n" * 900_000)
+    assert (await web.ask("POST", MAPS, fits)).code == 201
