@@ -89,13 +89,23 @@ class Checks:
     ) -> Iterator[Finding]:
         """Yield the findings about an object. `on_valid` receives it decoded if it is valid."""
         gvk = GVK.of(read.value.get("apiVersion") or "", read.value["kind"])
-        kind = self.kinds.find(gvk)
-        if kind is None:
+        kinds = self.kinds.find(gvk)
+        if not kinds:
             if not self.ignore_missing:
                 yield unmatched.finding(read, gvk, self.kinds.known(), self.kinds.minor)
             return
-        yield from scopes.check(read, kind.definition, kind.served.version)
         yield from unmatched.removed_until(read, gvk, self.removed_in)
+        if len(kinds) == 1:
+            yield from self._against(read, kinds[0], on_valid)
+            return
+        # files do not say which definition a cluster has: an error is one that all of them find
+        found = [list(self._against(read, kind, on_valid)) for kind in kinds]
+        yield from min(found, key=lambda each: sum(finding.is_error for finding in each))
+
+    def _against(
+        self, read: Read, kind: Checked, on_valid: Callable[[Object], None]
+    ) -> Iterator[Finding]:
+        yield from scopes.check(read, kind.definition, kind.served.version)
         yield from self._judge(read, kind, on_valid)
 
     def _judge(
@@ -139,8 +149,8 @@ class Checks:
 
     def facts(self, read: Read, *, with_references: bool) -> Facts:
         """What the checks of a whole set need to know of an object."""
-        kind = self.kinds.find(GVK.of(read.value["apiVersion"], read.value["kind"]))
-        namespaced = kind is None or kind.definition.namespaced
+        kinds = self.kinds.find(GVK.of(read.value["apiVersion"], read.value["kind"]))
+        namespaced = not kinds or kinds[0].definition.namespaced
         return facts_of(read, namespaced=namespaced, with_references=with_references)
 
     def _unknown(self, read: Read, text: str) -> Finding:

@@ -1,6 +1,6 @@
 """The kinds that objects are checked against: of a minor of Kubernetes, of CRDs, of modules."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,8 @@ from inkube.schemas.served import Served
 from inkube.schemas.strategy import Strategy
 
 GroupKind = tuple[str, str]
+_MOST = 8
+"""The largest number of definitions of one kind."""
 CRD: GroupKind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
@@ -59,15 +61,15 @@ class Kinds:
 
     minor: int = releases.NEWEST.minor
     of_kubernetes: dict[GroupKind, Definition] = field(default_factory=dict)
-    defined: dict[GroupKind, Definition] = field(default_factory=dict)
-    """Kinds of CRDs, schemas and other sources."""
+    defined: dict[GroupKind, list[Definition]] = field(default_factory=dict)
+    """The definitions of kinds in CRDs. A repository can have an old and a new one of a kind."""
     declared_groups: frozenset[str] = frozenset()
     """Groups of kinds declared in Python; `declare` is called for the objects of these groups."""
     declare: Callable[[], Iterable[Declared]] = tuple
     foreign: dict[tuple[str, str, str], ForeignKind] = field(default_factory=dict)
     """Kinds of schemas in other notations, by group, version and the kind in lower case."""
     _declared: dict[GroupKind, Declared] = field(default_factory=dict)
-    _checked: dict[GVK, Checked | None] = field(default_factory=dict)
+    _checked: dict[GVK, list[Checked]] = field(default_factory=dict)
 
     @classmethod
     def of_minor(cls, minor: int = releases.NEWEST.minor) -> "Kinds":
@@ -76,43 +78,47 @@ class Kinds:
         return cls(minor, {(each.group, each.names.kind): each for each in found})
 
     def add(self, definition: Definition) -> None:
-        """Add a kind. It replaces an earlier one with the same group and kind."""
-        self.defined[definition.group, definition.names.kind] = definition
-        self._checked.clear()
+        """Add a definition of a kind, the newest first; the oldest of too many is dropped."""
+        known = self.defined.setdefault((definition.group, definition.names.kind), [])
+        if definition not in known:
+            known.insert(0, definition)
+            del known[_MOST:]
+            self._checked.clear()
 
     def known(self) -> list[Definition]:
         """All kinds that are known by now."""
         own = (each.definition for each in self._declared.values())
-        return [*self.of_kubernetes.values(), *self.defined.values(), *own]
+        defined = (each for several in self.defined.values() for each in several)
+        return [*self.of_kubernetes.values(), *defined, *own]
 
-    def find(self, gvk: GVK) -> Checked | None:
-        """The version of a kind, None if it is not known."""
+    def find(self, gvk: GVK) -> list[Checked]:
+        """The definitions of a version of a kind: none if it is not known, several if CRDs
+        differ."""
         if gvk not in self._checked:
-            self._checked[gvk] = self._find(gvk)
+            self._checked[gvk] = list(self._find(gvk))
         return self._checked[gvk]
 
-    def _find(self, gvk: GVK) -> Checked | None:
+    def _find(self, gvk: GVK) -> Iterator[Checked]:
         key = (gvk.group, gvk.kind)
         if key in self.defined:
-            return self._of(self.defined[key], gvk, crds.CustomServed, crds.CustomStrategy)
+            for definition in self.defined[key]:
+                yield from self._of(definition, gvk, crds.CustomServed, crds.CustomStrategy)
+            return
         own = self._declared_kind(key)
         if own is not None:
-            return self._of(own.definition, gvk, crds.CustomServed, own.strategy, own.mutate)
-        if key in self.of_kubernetes:
-            found = self.of_kubernetes[key]
-            checked = self._of(
-                found,
-                gvk,
-                builtin.served.of,
-                lambda: strategies.of(found.group, found.names.plural, self.minor),
+            yield from self._of(own.definition, gvk, crds.CustomServed, own.strategy, own.mutate)
+            return
+        found = self.of_kubernetes.get(key)
+        if found is not None and found.version(gvk.version) is not None:
+            group, plural = found.group, found.names.plural
+            yield from self._of(
+                found, gvk, builtin.served.of, lambda: strategies.of(group, plural, self.minor)
             )
-            if checked is not None:
-                return checked
+            return
         schema = self.foreign.get((gvk.group, gvk.version, gvk.kind.lower()))
         if schema is not None:
             found = _definition(gvk, schema, self.minor)
-            return self._of(found, gvk, crds.CustomServed, crds.CustomStrategy)
-        return None
+            yield from self._of(found, gvk, crds.CustomServed, crds.CustomStrategy)
 
     def _of(
         self,
@@ -121,11 +127,10 @@ class Kinds:
         serve: Callable[[Definition, Version], Served],
         make_strategy: Callable[[], Strategy],
         mutate: Callable[[Object, Object | None], Object] | None = None,
-    ) -> Checked | None:
+    ) -> Iterator[Checked]:
         version = definition.version(gvk.version)
-        if version is None:
-            return None
-        return Checked(serve(definition, version), make_strategy(), mutate)
+        if version is not None:
+            yield Checked(serve(definition, version), make_strategy(), mutate)
 
     def _declared_kind(self, key: GroupKind) -> Declared | None:
         if key[0] not in self.declared_groups:

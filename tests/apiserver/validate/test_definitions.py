@@ -96,6 +96,23 @@ async def test_a_capture_defines_kinds_and_so_does_a_file_of_any_size(run, tmp_p
     await asyncio.to_thread(check, run, "captured.db")
 
 
+def test_an_object_is_right_if_one_of_several_definitions_accepts_it(run):
+    """A repository has the CRDs of old releases among its test data."""
+    old = json.loads(json.dumps(CRD).replace('"port"', '"gate"'))
+    files = {
+        "new/crd.json": json.dumps(CRD),
+        "old/crd.json": json.dumps(old),
+        "a.yaml": RAFT % (3, "80", ""),
+        "b.yaml": RAFT.replace("port:", "gate:") % (3, "80", ""),
+        "c.yaml": RAFT % (0, "80", ", gate: 80"),
+    }
+    for given in ((), ("-d", "new"), ("-d", "old")):
+        done = run("-oshort", *given, files=files)
+        assert [place.partition(":")[0] for place in done.places] == ["c.yaml", "c.yaml"]
+    done = run("-oshort", "a.yaml", "b.yaml", "-d", "new")
+    assert done.places == ["b.yaml:4:17 unknown-field"]
+
+
 def test_a_dump_defines_kinds(run, tmp_path):
     """Of must-gather, which has a file for each CRD, and of `kubectl get crds -o json`."""
     name = f"{CRD['metadata']['name']}.yaml"
