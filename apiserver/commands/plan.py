@@ -56,6 +56,18 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.option("--force-conflicts", is_flag=True, help="Take fields from other field managers.")
 @click.option("--prune", default="", metavar="LABELS", help="Delete other objects with labels.")
 @click.option(
+    "--call-webhooks",
+    is_flag=True,
+    help="Send the objects to webhooks that permit dry runs. Only for data that you trust.",
+)
+@click.option(
+    "--service-address",
+    "services",
+    multiple=True,
+    metavar="NAMESPACE/NAME=HOST:PORT",
+    help="With --call-webhooks: the address of a Service of webhooks. Repeat it for more.",
+)
+@click.option(
     "--workloads",
     is_flag=True,
     help="Also show what controllers would do: rollouts, pods that fit on no node, budgets.",
@@ -93,6 +105,8 @@ def plan_command(
     client_side: bool,
     force_conflicts: bool,
     prune: str,
+    call_webhooks: bool,
+    services: tuple[str, ...],
     workloads: bool,
     kubernetes_version: str,
     show_secrets: bool,
@@ -129,6 +143,8 @@ def plan_command(
         groups=groups,
         prune=prune,
         kubernetes_version=kubernetes_version,
+        call_webhooks=call_webhooks,
+        service_addresses=services,
     )
     try:
         wanted = _read(files)

@@ -7,6 +7,7 @@ simulated: a container starts at once.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from inkube.apiserver import sources
 from inkube.apiserver.manifests import Manifest
@@ -32,6 +33,7 @@ async def forecast(
     snapshot: "sources.Snapshot", found: Iterable[Manifest], options: PlanOptions
 ) -> list[Effect]:
     """Apply manifests to a fork with controllers. Raises PlanError, StorageError, ValueError."""
+    options = replace(options, call_webhooks=False)
     async with planning.forked(snapshot, options, workloads=True) as api:
         await api.settled()
         before = await _state(api)

@@ -87,6 +87,10 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
     """The webhooks that would be called, which the plan has not called."""
+    asked: list[str] = field(default_factory=list)
+    """The webhooks that the plan has called."""
+    mutations: list[FieldChange] = field(default_factory=list)
+    """What these webhooks have changed."""
     uid: str = ""
     """The uid of the object before the plan; "" for a new one."""
     write: Write | None = None

@@ -5,6 +5,7 @@ namespace or a kind of the same set. Each object is one server-side apply, as ku
 """
 
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from inkube.apiserver import manifests, server, sources
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import clientside, fields, outcomes, webhooks
+from inkube.apiserver.plans.fields import FieldChange
 from inkube.apiserver.plans.outcomes import FAILURES, Action, Effect, Outcome, Write
 from inkube.apiserver.plans.readings import Reading, Readings
 from inkube.apiserver.plans.requests import APPLY, Answer, Requests
@@ -38,6 +40,8 @@ _PRUNED = (
 )  # fmt: skip
 """Kinds that `--prune` deletes in addition to those of the set (kubectl, pkg/util/prune)."""
 _PAGE = 500
+_ASSIGNED = re.compile(r"^spec\.clusterIP|[nN]odePort$|controller-uid")
+"""Fields that a server fills with another value for each write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,11 @@ class PlanOptions:
     groups: Sequence[str] = ()
     prune: str = ""
     kubernetes_version: str = ""
+
+    call_webhooks: bool = False
+    """Whether webhooks that permit dry runs are called."""
+    service_addresses: Sequence[str] = ()
+    """`NAMESPACE/NAME=HOST:PORT`: where the webhooks of a Service can be reached."""
 
     @property
     def manager(self) -> str:
@@ -141,6 +150,10 @@ async def forked(
     """Serve a copy of a snapshot in memory, without webhooks, and without controllers unless
     `workloads` simulates them on the nodes of the snapshot. Raises StorageError, ValueError."""
     rows = [row for row in snapshot.log.records if not row.key.startswith(_LEFT_OUT)]
+    if options.call_webhooks:
+        hooks = (row for row in snapshot.log.records if row.key.startswith(webhooks.PREFIXES))
+        rows += map(webhooks.callable_only, hooks)
+        rows.sort(key=lambda row: row.revision)
     copy = replace(snapshot, log=snapshot.log._replace(records=rows, compacted=snapshot.revision))
     version = (
         {"kubernetes_version": options.kubernetes_version} if options.kubernetes_version else {}
@@ -149,6 +162,7 @@ async def forked(
         "snapshot": copy,
         "controllers": workloads,
         "modules": "none",
+        "service_addresses": options.service_addresses,
         "authorization_mode": "RBAC" if options.user else "AlwaysAllow",
         **version,
     }
@@ -207,9 +221,17 @@ async def _apply(
     write = _write(resource, obj, old, options)
     if write.method == "POST":
         path = resource.path(head[3])
-    answer = before if write.is_empty else await _send(api, write, path)
-    action = outcomes.action_of(answer.code, answer.body, old)
+    asked = None
+    if options.call_webhooks and not write.is_empty:
+        asked = await _send(api, write, path, {"dryRun": "All"})
+    if asked is not None and asked.code >= 400:
+        answer = asked
+    else:
+        answer = before if write.is_empty else await _send(api, write, path)
+    judged = answer if asked is None else asked
+    action = outcomes.action_of(judged.code, judged.body, old)
     is_done = action not in FAILURES
+    named = await _called(api, hooks, resource, answer.body, old) if is_done else []
     return Outcome(
         *head,
         action,
@@ -217,14 +239,22 @@ async def _apply(
         changes=fields.changes(old, answer.body, obj)
         if is_done and action is not Action.UNCHANGED
         else [],
-        code=answer.code,
-        message="" if is_done else str(answer.body.get("message", "")),
-        owners=outcomes.owners(answer.body) if not is_done else [],
-        warnings=answer.warnings,
-        webhooks=await _called(api, hooks, resource, answer.body, old) if is_done else [],
+        code=judged.code,
+        message="" if is_done else str(judged.body.get("message", "")),
+        owners=outcomes.owners(judged.body) if not is_done else [],
+        warnings=judged.warnings,
+        webhooks=[each.name for each in named if asked is None or not each.dry_runs],
+        asked=[each.name for each in named if asked is not None and each.dry_runs],
+        mutations=_mutations(answer, judged) if is_done else [],
         uid="" if old is None else old["metadata"]["uid"],
         write=write,
     )
+
+
+def _mutations(answer: Answer, judged: Answer) -> list[FieldChange]:
+    """Return what webhooks have changed. Addresses and ports differ in any case."""
+    differing = fields.changes(answer.body, judged.body) if judged is not answer else []
+    return [each for each in differing if not _ASSIGNED.search(each.path)]
 
 
 def _write(resource: GVR, obj: Object, old: Object | None, options: PlanOptions) -> Write:
@@ -236,13 +266,16 @@ def _write(resource: GVR, obj: Object, old: Object | None, options: PlanOptions)
     return Write("PATCH", resource.resource, obj, query, APPLY)
 
 
-async def _send(api: Api, write: Write, path: str) -> Answer:
-    return await api.ask(write.method, path, write.body, write.query, write.media)
+async def _send(
+    api: Api, write: Write, path: str, query: Mapping[str, str] | None = None
+) -> Answer:
+    asked = {**write.query, **(query or {})}
+    return await api.ask(write.method, path, write.body, asked, write.media)
 
 
 async def _called(
     api: Api, hooks: Sequence[Hook], resource: GVR, obj: Object, old: Object | None
-) -> list[str]:
+) -> list[Hook]:
     if not hooks:
         return []
     namespace = obj["metadata"].get("namespace", "")

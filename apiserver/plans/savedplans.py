@@ -93,20 +93,26 @@ def _outcome(item: Object) -> Outcome:
         item["source"], item["apiVersion"], item["kind"], item["namespace"], item["name"],
         Action(item["action"]),
         resource_version=item["resourceVersion"],
-        changes=[
-            FieldChange(each["path"], each.get("old", MISSING), each.get("new", MISSING))
-            for each in item["changes"]
-        ],
+        changes=_changes(item["changes"]),
         code=item["code"],
         message=item["message"],
         owners=[(each["field"], each["manager"]) for each in item["conflicts"]],
         warnings=item["warnings"],
         webhooks=item["webhooks"],
+        asked=item["asked"],
+        mutations=_changes(item["mutations"]),
         uid=item["uid"],
         write=None if request is None else Write(**request),
     )  # fmt: skip
     _check(outcome)
     return outcome
+
+
+def _changes(items: list[Object]) -> list[FieldChange]:
+    return [
+        FieldChange(each["path"], each.get("old", MISSING), each.get("new", MISSING))
+        for each in items
+    ]
 
 
 def _check(outcome: Outcome) -> None:

@@ -89,10 +89,15 @@ def _of_outcome(outcome: Outcome, *, show_secrets: bool) -> Iterator[str]:
     for change in outcome.changes:
         hides = outcome.kind == "Secret" and not show_secrets
         yield f"    {_of_field(change, hides=hides)}"
+    for change in outcome.mutations:
+        hides = outcome.kind == "Secret" and not show_secrets
+        yield f"    {_of_field(change, hides=hides)} (by a webhook)"
     for warning in outcome.warnings:
         yield f"    warning: {warning}"
     for name in outcome.webhooks:
         yield f"    the webhook {name} would be asked"
+    for name in outcome.asked:
+        yield f"    the webhook {name} was asked"
 
 
 def _of_field(change: FieldChange, *, hides: bool) -> str:
@@ -120,16 +125,6 @@ def _cell(text: str) -> str:
 def item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
     """Return an outcome as JSON, without its request."""
     hides = outcome.kind == "Secret" and not show_secrets
-    changed = []
-    for change in outcome.changes:
-        is_hidden = hides and change.path.startswith(("data", "stringData"))
-        members = {"old": change.old, "new": change.new}
-        shown = {name: value for name, value in members.items() if value is not MISSING}
-        changed.append(
-            {"path": change.path, **dict.fromkeys(shown, "<hidden>")}
-            if is_hidden
-            else {"path": change.path, **shown}
-        )
     return {
         "source": outcome.source,
         "apiVersion": outcome.api_version,
@@ -140,8 +135,18 @@ def item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
         "resourceVersion": outcome.resource_version,
         "code": outcome.code,
         "message": outcome.message,
-        "changes": changed,
+        "changes": [_change(each, hides=hides) for each in outcome.changes],
         "conflicts": [{"field": field, "manager": manager} for field, manager in outcome.owners],
         "warnings": outcome.warnings,
         "webhooks": outcome.webhooks,
+        "asked": outcome.asked,
+        "mutations": [_change(each, hides=hides) for each in outcome.mutations],
     }
+
+
+def _change(change: FieldChange, *, hides: bool) -> dict[str, Any]:
+    members = {"old": change.old, "new": change.new}
+    shown = {name: value for name, value in members.items() if value is not MISSING}
+    if hides and change.path.startswith(("data", "stringData")):
+        return {"path": change.path, **dict.fromkeys(shown, "<hidden>")}
+    return {"path": change.path, **shown}

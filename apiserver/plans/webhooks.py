@@ -1,6 +1,7 @@
-"""The webhooks that would be called for an object.
+"""The webhooks that judge an object: those that would be called, and those that are.
 
-Their configurations are not in the fork, because nobody would answer them there.
+By default, their configurations are not in the fork. To call them, the fork contains those without
+side effects of dry runs, with a condition: they are called for dry runs only.
 """
 
 from collections.abc import Iterable
@@ -40,13 +41,27 @@ def stored(records: Iterable[Record]) -> list[Hook]:
     ]
 
 
-def called(hooks: Iterable[Hook], write: Write) -> list[str]:
-    """Return the names of the webhooks that match a write. matchConditions are not evaluated."""
+_ONLY_DRY_RUNS = {"name": "plans.inkube.dev", "expression": "request.dryRun"}
+
+
+def callable_only(row: Record) -> Record:
+    """Return the row of a configuration with only the webhooks that permit dry runs."""
+    obj = orjson.loads(row.data)
+    obj["webhooks"] = [
+        {**spec, "matchConditions": [*(spec.get("matchConditions") or ()), _ONLY_DRY_RUNS]}
+        for spec in obj.get("webhooks") or ()
+        if Hook(spec).dry_runs
+    ]
+    return row._replace(data=orjson.dumps(obj))
+
+
+def called(hooks: Iterable[Hook], write: Write) -> list[Hook]:
+    """Return the webhooks that match a write. matchConditions are not evaluated."""
     request = matching.Request(
         write.operation, write.resource, namespace=write.object["metadata"].get("namespace", "")
     )
     return [
-        hook.name
+        hook
         for hook in hooks
         if hook.match(request, ()) is not None
         and matching.either_matches(hook.objects, write.object)
