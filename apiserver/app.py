@@ -182,7 +182,7 @@ class App:
         sent = request.received_body
         if heard.asked is not None and request.method not in _READS and response.status < 400:
             sent = await request.read()
-        heard.impersonation = request.impersonation
+        heard.impersonation, heard.reason = request.impersonation, request.reason
         if request.impersonation is not None:
             heard.user = request.impersonation.user
         elif heard.user is None:

@@ -284,6 +284,18 @@ class ServerOptions:
         "Append audit events to this file, one line of JSON each; `-` is standard output.",
         group=LOGS,
     )
+    audit_log_format: Literal["json", "legacy"] = option(
+        "json", "Form of audit events: JSON, or a line of text.", choices=("json", "legacy")
+    )
+    audit_log_maxsize: int = option(
+        0, "Megabytes after which the audit log begins another file; 0 is no limit.", least=0
+    )
+    audit_log_maxbackup: int = option(
+        0, "Full files of the audit log that are kept; 0 is no limit.", least=0
+    )
+    audit_log_maxage: int = option(
+        0, "Days for which full files of the audit log are kept; 0 is no limit.", least=0
+    )
     audit_policy_file: Path | None = option(
         None,
         "Policy of the audit log. An `audit.k8s.io/v1` Policy: which requests to log, with how "

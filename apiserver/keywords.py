@@ -71,6 +71,10 @@ class OptionValues(TypedDict, total=False):
     pipelined_writes: bool
     patch_cache: bool
     audit_log: Path | None
+    audit_log_format: Literal["json", "legacy"]
+    audit_log_maxsize: int
+    audit_log_maxbackup: int
+    audit_log_maxage: int
     audit_policy_file: Path | None
     allow_origins: Sequence[str]
     allow_hosts: Sequence[str]

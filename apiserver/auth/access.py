@@ -7,7 +7,7 @@ from aiohttp import hdrs, web
 
 from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
-from inkube.apiserver.auth.authorizer import Authorizer, require
+from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.http import Request, RequestInfo, httprequest, requests
 from inkube.apiserver.registry import ADMIN, User
 from inkube.schemas.status import StatusError, internal_in_plain
@@ -58,7 +58,11 @@ class GuardedAccess:
                 if isinstance(request, Request):
                     request.impersonation = httprequest.Impersonation(authenticated, user, verb)
                 action = attributes.of_request(user, info)
-        require(self.authorizer, action)
+        decision = self.authorizer.decide(action)
+        if decision.reason and isinstance(request, Request):
+            request.reason = decision.reason
+        if not decision.allowed:
+            raise attributes.refusal(action, decision.reason)
         return user
 
     def _impersonated_user(self, request: web.BaseRequest) -> User | None:

@@ -26,6 +26,10 @@ SUPPORTED: Mapping[str, Flag] = {
     "authentication-config": Flag("text", "Where requests may be anonymous."),
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
+    "audit-log-format": Flag("text", "json or legacy."),
+    "audit-log-maxage": Flag("text", "Days for which full audit logs are kept."),
+    "audit-log-maxbackup": Flag("text", "Full audit logs that are kept."),
+    "audit-log-maxsize": Flag("text", "Megabytes of a full audit log."),
     "audit-log-path": Flag("text", "Append audit events to this file; - is standard output."),
     "audit-policy-file": Flag("text", "Which requests the audit log tells of."),
     "authorization-mode": Flag("list", "AlwaysAllow, AlwaysDeny, RBAC; not Node."),
@@ -96,8 +100,7 @@ UNSUPPORTED_SWITCHES = (
     "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
-    "allow-metric-labels", "allow-metric-labels-manifest", "audit-log-format", "audit-log-maxage",
-    "audit-log-maxbackup", "audit-log-maxsize", "audit-log-truncate-max-batch-size",
+    "allow-metric-labels", "allow-metric-labels-manifest", "audit-log-truncate-max-batch-size",
     "audit-log-truncate-max-event-size", "audit-webhook-batch-buffer-size",
     "audit-webhook-batch-max-size", "audit-webhook-batch-max-wait",
     "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps",
@@ -178,8 +181,17 @@ def options(arguments: Arguments) -> dict[str, Any]:
     ):
         if arguments.last(flag):
             result[option] = Path(arguments.last(flag))
-    for condition in ("not-ready", "unreachable"):
-        flag = f"default-{condition}-toleration-seconds"
+    if arguments.last("audit-log-format", "json") not in ("json", "legacy"):
+        given = arguments.last("audit-log-format")
+        raise FlagError(f'invalid audit log format {given}, allowed formats are "legacy,json"')
+    result["audit_log_format"] = arguments.last("audit-log-format", "json")
+    for flag in (
+        "audit-log-maxage",
+        "audit-log-maxbackup",
+        "audit-log-maxsize",
+        "default-not-ready-toleration-seconds",
+        "default-unreachable-toleration-seconds",
+    ):
         if arguments.last(flag):
             result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
     for flag, option in (

@@ -1,4 +1,5 @@
 from inkube.apiserver.http import audit as audit
+from inkube.apiserver.http import auditfiles as auditfiles
 from inkube.apiserver.http import bodies as bodies
 from inkube.apiserver.http import budget as budget
 from inkube.apiserver.http import compression as compression

@@ -6,21 +6,21 @@ written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.g
 
 import gzip
 import logging
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import orjson
 
-from inkube import storage
+from inkube.apiserver.http import auditfiles
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Request, User
 from inkube.schemas import fielderrors, golang, sealing
+from inkube.schemas.builtin.protobuf import envelopes, wire
+from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
@@ -40,6 +40,8 @@ class RequestContext:
     asked: Request | None = None
     impersonation: Impersonation | None = None
     """The user as whom the request continued; None if it is `user`."""
+    reason: str = ""
+    """Why the request is authorized or not; "" without a reason."""
 
 
 class FinishedRequest(NamedTuple):
@@ -153,15 +155,14 @@ class AuditLog:
     """Appends events to a file, or to standard output if its path is `-`; closed with the
     server."""
 
-    def __init__(self, path: Path, policy: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        policy: Mapping[str, Any] | None = None,
+        settings: auditfiles.Settings | None = None,
+    ) -> None:
         self._policy = Policy(dict(policy or _DEFAULT))
-        self._file: IO[bytes]
-        if str(path) == "-":
-            # a file of its own, so that closing it leaves the process its standard output
-            self._file = open(os.dup(sys.stdout.fileno()), "wb", buffering=0)  # noqa: SIM115
-            return
-        storage.wholefiles.make_private(path)  # bodies of Secrets and tokens
-        self._file = open(path, "ab", buffering=0, opener=_private)  # noqa: SIM115 # closed below
+        self._file = auditfiles.AuditFile(path, settings)
 
     def close(self) -> None:
         """Close the file."""
@@ -179,13 +180,9 @@ class AuditLog:
         if level == "RequestResponse":
             add(audit_event, "responseObject", request.response, context.asked, omits=omits)
         try:
-            self._file.write(orjson.dumps(audit_event) + b"\n")
+            self._file.append(audit_event)
         except OSError as error:
             logger.error("the audit log cannot be written: %s", error)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, storage.wholefiles.PRIVATE)
 
 
 def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:
@@ -222,7 +219,10 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
     result["requestReceivedTimestamp"] = _micro(request.received)
     result["stageTimestamp"] = _micro(datetime.now(UTC))
     allowed = asked is not None or request.code not in (401, 403)
-    decision = {"authorization.k8s.io/decision": "allow" if allowed else "forbid"}
+    decision = {
+        "authorization.k8s.io/decision": "allow" if allowed else "forbid",
+        "authorization.k8s.io/reason": context.reason,
+    }
     result["annotations"] = {**decision, **(asked.notes.annotations if asked else {})}
     return result
 
@@ -254,14 +254,26 @@ def add(
 
 
 def _decode(body: bytes) -> Object | None:
-    """Decode a body, which can be gzip. Returns None unless it is a JSON object (YAML is not)."""
+    """Decode a body of JSON or protobuf, which can be gzip. Returns None for others (YAML, texts,
+    lists of patches)."""
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
+    if body.startswith(envelopes.PREFIX):
+        return _decode_protobuf(body)
     try:
         value = orjson.loads(body)
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
+
+
+def _decode_protobuf(body: bytes) -> Object | None:
+    try:
+        api_version, kind, data = envelopes.decode_envelope(body)
+        gvk = GVK.of(api_version, kind)
+        return envelopes.decode(data, gvk) if envelopes.can_carry(gvk) else None
+    except (wire.WireError, ValueError):
+        return None  # a refused body
 
 
 def _micro(moment: datetime) -> str:

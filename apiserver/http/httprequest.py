@@ -43,6 +43,8 @@ class Request(BaseRequest):
     """The limit of the body in bytes; 0 for the server's general limit."""
     impersonation: "Impersonation | None" = None
     """The authenticated and the impersonated user; None if the user acts as itself."""
+    reason = ""
+    """Why its user may do it, or not; "" without a reason."""
     flow: tuple[str, str] | None = None
     """The uids of its flow schema and priority level; None until they are found."""
     lifetime: Lifetime | None = None

@@ -330,7 +330,15 @@ def _audit_log(options: Options) -> "http.audit.AuditLog | None":
     OSError, ValueError."""
     path = options.audit_policy_file
     policy = None if path is None else http.audit.read_policy(path)
-    return None if options.audit_log is None else http.audit.AuditLog(options.audit_log, policy)
+    if options.audit_log is None:
+        return None
+    settings = http.auditfiles.Settings(
+        options.audit_log_format,
+        options.audit_log_maxsize,
+        options.audit_log_maxbackup,
+        options.audit_log_maxage,
+    )
+    return http.audit.AuditLog(options.audit_log, policy, settings)
 
 
 def _listen_to(

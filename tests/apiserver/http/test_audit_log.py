@@ -3,12 +3,15 @@
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 import yaml
 
 from inkube import APIServer
+from inkube.apiserver.http import auditfiles
+from inkube.schemas.builtin.protobuf import envelopes
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 RULES = [
@@ -159,6 +162,8 @@ _TO_STANDARD_OUTPUT = """
 import asyncio, urllib.request
 from pathlib import Path
 from inkube import APIServer
+from inkube.apiserver.http import auditfiles
+from inkube.schemas.builtin.protobuf import envelopes
 
 async def main():
     async with APIServer(audit_log=Path("-"), modules="none") as server:
@@ -178,3 +183,87 @@ def test_a_hyphen_is_standard_output(tmp_path):
     assert json.loads(event)["requestURI"] == "/version"
     assert last == "still open"
     assert not list(tmp_path.iterdir())
+
+
+RECEIVED = "2026-11-26T15:09:46.512138Z"
+EVENT = {
+    "auditID": "1",
+    "stage": "ResponseComplete",
+    "verb": "get",
+    "user": {"username": "alice", "groups": ["a", "b"]},
+    "sourceIPs": ["127.0.0.1"],
+    "userAgent": "curl",
+    "requestURI": "/api/v1/pods",
+    "responseStatus": {"code": 200},
+    "requestReceivedTimestamp": RECEIVED,
+}
+
+
+def test_the_legacy_format_is_a_line_of_text(tmp_path):
+    log = auditfiles.AuditFile(tmp_path / "log", auditfiles.Settings("legacy"))
+    log.append(EVENT)
+    log.close()
+    assert (tmp_path / "log").read_text() == (
+        f'{RECEIVED} AUDIT: id="1" stage="ResponseComplete" ip="127.0.0.1" method="get" '
+        'user="alice" groups="\\"a\\",\\"b\\"" as="<self>" asgroups="<lookup>" '
+        'user-agent="curl" namespace="<none>" uri="/api/v1/pods" response="200"\n'
+    )
+
+
+def test_a_full_file_is_renamed_and_old_ones_are_removed(tmp_path):
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    settings = auditfiles.Settings(max_megabytes=1, max_files=2, max_days=10)
+    log = auditfiles.AuditFile(tmp_path / "audit.log", settings, lambda: moment)
+    (tmp_path / "audit-other.log").write_text("of somebody else")
+    for day in range(5):
+        moment = datetime(2026, 1, 1 + day, tzinfo=UTC)
+        log.append({**EVENT, "requestURI": "x" * 900_000})
+    names = ["audit-2026-01-04T00-00-00.000.log", "audit-2026-01-05T00-00-00.000.log"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        *names, "audit-other.log", "audit.log",
+    ]  # fmt: skip
+    moment = datetime(2026, 1, 20, tzinfo=UTC)
+    log.append({**EVENT, "requestURI": "x" * 900_000})
+    log.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "audit-2026-01-20T00-00-00.000.log", "audit-other.log", "audit.log",
+    ]  # fmt: skip
+    assert (tmp_path / "audit.log").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.asyncio
+async def test_bodies_of_protobuf_are_logged_as_json(tmp_path, web_of):
+    log, policy = tmp_path / "audit.log", tmp_path / "policy.yaml"
+    rules = [{"level": "RequestResponse"}]
+    head = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+    policy.write_text(yaml.safe_dump({**head, "rules": rules}))
+    media = "application/vnd.kubernetes.protobuf"
+    body = envelopes.encode_envelope(config_map("a", x="1"))
+    async with APIServer(audit_log=log, audit_policy_file=policy) as server, web_of(server) as web:
+        made = await web.ask("POST", MAPS, body, Content_Type=media, Accept=media)
+        await web.ask("POST", MAPS, body[:20], Content_Type=media)
+    assert made.code == 201
+    first, second = map(json.loads, log.read_text().splitlines())
+    assert first["requestObject"]["data"] == {"x": "1"}
+    assert first["responseObject"]["metadata"]["name"] == "a"
+    assert "requestObject" not in second
+
+
+@pytest.mark.asyncio
+async def test_the_reason_of_an_authorization_is_an_annotation(tmp_path, web_of):
+    (tmp_path / "tokens").write_text("t,alice,1\n")
+    log = tmp_path / "audit.log"
+    async with (
+        APIServer(
+            audit_log=log, token_auth_file=tmp_path / "tokens", authorization_mode="RBAC"
+        ) as server,
+        web_of(server) as web,
+    ):
+        await web.ask("GET", "/version", Authorization="Bearer t")
+        await web.ask("GET", MAPS, Authorization="Bearer t")
+    allowed, forbidden = (json.loads(line)["annotations"] for line in log.read_text().splitlines())
+    assert allowed["authorization.k8s.io/decision"] == "allow"
+    assert allowed["authorization.k8s.io/reason"].startswith("RBAC: allowed by ClusterRoleBinding")
+    assert forbidden == {
+        "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "",
+    }  # fmt: skip

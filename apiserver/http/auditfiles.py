@@ -1,0 +1,128 @@
+"""The file of an audit log: its lines, and its rotation by size.
+
+A full file is renamed with the time in its name, and another one begins. Follows
+apiserver/plugin/pkg/audit/log, audit/format.go (EventString) and the files of lumberjack.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, Literal, NamedTuple
+
+import orjson
+
+from inkube import storage
+from inkube.schemas.golang import quote
+from inkube.schemas.objects import Object
+
+STDOUT = "-"
+_MEGABYTE = 1024 * 1024
+_STAMP = "%Y-%m-%dT%H-%M-%S"
+
+
+class Settings(NamedTuple):
+    """The form and the rotation of a log. 0 means without a limit."""
+
+    format: Literal["json", "legacy"] = "json"
+    max_megabytes: int = 0
+    """The size at which a file is full."""
+    max_files: int = 0
+    """The number of full files that are kept."""
+    max_days: int = 0
+    """The age of full files that are kept."""
+
+
+class AuditFile:
+    """Appends lines of events. `now` returns the time."""
+
+    def __init__(
+        self,
+        path: Path,
+        settings: Settings | None = None,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._path = path
+        self._settings = settings or Settings()
+        self._now = now
+        self._line = _legacy_line if self._settings.format == "legacy" else orjson.dumps
+        self._file, self._size = self._open()
+
+    def _open(self) -> tuple[IO[bytes], int]:
+        if str(self._path) == STDOUT:
+            # a file of its own, so that closing it leaves the process its standard output
+            return open(os.dup(sys.stdout.fileno()), "wb", buffering=0), 0
+        storage.wholefiles.make_private(self._path)  # bodies of Secrets and tokens
+        opened = open(self._path, "ab", buffering=0, opener=_private)  # noqa: SIM115
+        return opened, opened.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def append(self, event: Object) -> None:
+        """Append an event. Raises OSError."""
+        line = self._line(event) + b"\n"
+        limit = self._settings.max_megabytes * _MEGABYTE
+        if limit and self._size and self._size + len(line) > limit and str(self._path) != STDOUT:
+            self._rotate()
+        self._file.write(line)
+        self._size += len(line)
+
+    def _rotate(self) -> None:
+        """Rename the full file, begin another one, and remove files beyond the limits."""
+        moment = self._now().astimezone(UTC)
+        stamp = f"{moment:{_STAMP}}.{moment.microsecond // 1000:03}"
+        self._file.close()
+        self._path.rename(self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}"))
+        self._file, self._size = self._open()
+        full = self._full_files()
+        kept = full[: self._settings.max_files] if self._settings.max_files else full
+        oldest = moment - timedelta(days=self._settings.max_days)
+        for begun, path in full:
+            is_old = bool(self._settings.max_days) and begun < oldest
+            if is_old or (begun, path) not in kept:
+                path.unlink(missing_ok=True)
+
+    def _full_files(self) -> Sequence[tuple[datetime, Path]]:
+        """Return the full files of this log with their times, the newest first."""
+        found = []
+        for path in self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"):
+            text = path.name.removeprefix(f"{self._path.stem}-").removesuffix(self._path.suffix)
+            try:
+                moment = datetime.strptime(text, f"{_STAMP}.%f").replace(tzinfo=UTC)
+            except ValueError:
+                continue  # a file of somebody else
+            found.append((moment, path))
+        return sorted(found, reverse=True)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, storage.wholefiles.PRIVATE)
+
+
+def _legacy_line(event: Object) -> bytes:
+    """Return the line of the format `legacy`."""
+    user, other = event.get("user") or {}, event.get("impersonatedUser")
+    response = event.get("responseStatus") or {}
+    members = {
+        "id": event.get("auditID", ""),
+        "stage": event.get("stage", ""),
+        "ip": next(iter(event.get("sourceIPs") or ()), "<unknown>"),
+        "method": event.get("verb", ""),
+        "user": user.get("username") or "<none>",
+        "groups": _groups(user) or "<none>",
+        "as": "<self>" if other is None else other.get("username", ""),
+        "asgroups": _groups(other or {}) or "<lookup>",
+        "user-agent": event.get("userAgent", ""),
+        "namespace": (event.get("objectRef") or {}).get("namespace") or "<none>",
+        "uri": event.get("requestURI", ""),
+        "response": str(response.get("code", "<deferred>")),
+    }
+    pairs = " ".join(f"{name}={quote(value)}" for name, value in members.items())
+    return f"{event['requestReceivedTimestamp']} AUDIT: {pairs}".encode()
+
+
+def _groups(user: Object) -> str:
+    return ",".join(map(quote, user.get("groups") or ()))
