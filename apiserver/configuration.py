@@ -196,6 +196,9 @@ class ServerOptions:
     anonymous_auth: bool = option(
         True, "Whether requests without credentials are those of `system:anonymous` (RBAC)."
     )
+    enable_bootstrap_token_auth: bool = option(
+        False, "Whether Secrets `bootstrap-token-…` in `kube-system` are credentials."
+    )
     authentication_config: Path | None = option(
         None,
         "An `apiserver.config.k8s.io` AuthenticationConfiguration: the paths of anonymous "
@@ -307,6 +310,11 @@ class ServerOptions:
         "Allow web pages of this origin (CORS), such as http://localhost:3000; `*` allows all.",
         group=ACCESS,
         flag="--allow-origin",
+    )
+    cors_allowed_origins: Sequence[str] = option(
+        (),
+        "Allow web pages whose origin matches a regular expression, such as "
+        "`//example\\.com(:|$)`.",
     )
     allow_hosts: Sequence[str] = option(
         (),

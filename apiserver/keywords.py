@@ -49,6 +49,7 @@ class OptionValues(TypedDict, total=False):
     tls_private_key_file: Path | None
     authorization_mode: str
     anonymous_auth: bool
+    enable_bootstrap_token_auth: bool
     authentication_config: Path | None
     tls_min_version: str
     service_account_max_token_expiration: float
@@ -77,6 +78,7 @@ class OptionValues(TypedDict, total=False):
     audit_log_maxage: int
     audit_policy_file: Path | None
     allow_origins: Sequence[str]
+    cors_allowed_origins: Sequence[str]
     allow_hosts: Sequence[str]
     service_addresses: Sequence[str]
     clock: Any

@@ -131,6 +131,7 @@ def build(
         tokens=tokens,
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
+        stored_tokens=_stored_tokens(options, store, system_fields),
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
@@ -161,6 +162,14 @@ def _authority(
     return authorizer, (rights,), (escalation,)
 
 
+def _stored_tokens(
+    options: Options, store: BaseStore, system_fields: SystemFields
+) -> Callable[[str], User | None] | None:
+    if not options.enable_bootstrap_token_auth:
+        return None
+    return auth.BootstrapTokens(store, lambda: system_fields.now().timestamp()).user
+
+
 def has_credentials(options: Options) -> bool:
     """Whether the server authenticates users."""
     return options.token_auth_file is not None or options.client_ca_file is not None
@@ -170,7 +179,7 @@ def origins(options: Options) -> Origins:
     """Return the allowed origins. If browsers need no token, other origins cannot even send
     requests."""
     trusts = not has_credentials(options) or options.client_ca_file is not None
-    return Origins(options.allow_origins, protects=trusts)
+    return Origins(options.allow_origins, options.cors_allowed_origins, protects=trusts)
 
 
 def check(options: Options) -> None:

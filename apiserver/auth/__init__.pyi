@@ -20,6 +20,7 @@ from inkube.apiserver.auth.authorizer import AlwaysAllow as AlwaysAllow
 from inkube.apiserver.auth.authorizer import AlwaysDeny as AlwaysDeny
 from inkube.apiserver.auth.authorizer import Authorizer as Authorizer
 from inkube.apiserver.auth.authorizer import require as require
+from inkube.apiserver.auth.bootstraptokens import BootstrapTokens as BootstrapTokens
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
 from inkube.apiserver.auth.ciphers import Fernet as Fernet

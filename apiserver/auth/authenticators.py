@@ -5,7 +5,7 @@ Follows apiserver/pkg/authentication: request/x509, request/bearertoken, group.
 
 import hashlib
 import ssl
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,8 @@ class Authenticator:
     anonymous_paths: Collection[str] | None = None
     """The only paths on which there is a fallback; None for all paths."""
     advice: str = ""
+    stored_tokens: Callable[[str], User | None] | None = None
+    """Returns the user of a token that is a stored object (a bootstrap token); None without."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """The user of a request. Raises StatusError 401."""
@@ -68,6 +70,8 @@ class Authenticator:
         """
         audiences = audiences or self.accounts.audiences
         user = self.tokens.get(token)
+        if user is None and self.stored_tokens is not None:
+            user = self.stored_tokens(token)
         if user is not None:
             shared = tuple(each for each in self.accounts.audiences if each in audiences)
             if shared:

@@ -8,6 +8,7 @@ because envtest waits only five seconds for the namespace `default`.
 
 import asyncio
 import contextlib
+import logging
 import signal
 import sys
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from inkube.apiserver.http import logs
 from inkube.schemas import releases
 
 CERTIFICATES = "/var/run/kubernetes"
+_REQUESTS, _DETAILS = 3, 4  # values of --v, as in apiserver/pkg/server/httplog
 
 
 def run(arguments: Arguments) -> None:
@@ -34,7 +36,12 @@ def run(arguments: Arguments) -> None:
     if arguments.truth("version"):
         _print(sys.stdout, f"Kubernetes {releases.parse(arguments.last('kubernetes-version'))}")
         return
-    logs.configure()
+    verbosity = kubeflags.verbosity(arguments)
+    logs.configure(
+        style=arguments.last("logging-format", "text"),
+        level=logging.DEBUG if verbosity >= _DETAILS else logging.INFO,
+        requests=verbosity >= _REQUESTS,
+    )
     options = kubeflags.options(arguments)
     for line in kubeflags.ignored(arguments).lines():
         _print(sys.stderr, line)

@@ -36,15 +36,19 @@ SUPPORTED: Mapping[str, Flag] = {
     "bind-address": Flag("text", "Address to listen on."),
     "cert-dir": Flag("text", "Where apiserver.crt and apiserver.key are, or are put."),
     "client-ca-file": Flag("text", "Accept client certificates of this authority."),
+    "cors-allowed-origins": Flag("list", "Regular expressions of the origins of web pages."),
     "default-not-ready-toleration-seconds": Flag("text", "Default toleration of pods."),
     "default-unreachable-toleration-seconds": Flag("text", "Default toleration of pods."),
     "disable-admission-plugins": Flag("list", "Admission plugins that are not asked."),
+    "enable-bootstrap-token-auth": Flag("bool", "Whether bootstrap tokens are credentials."),
     "enable-admission-plugins": Flag("list", "Admission plugins that are off by default."),
     "emulated-version": Flag("list", "The version to serve, such as 1.33 or kube=1.33."),
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
     "help": Flag("bool", "Show this."),
     "kubernetes-version": Flag("text", "The version to serve, such as 1.33; the newest."),
+    "logging-format": Flag("text", "text or json."),
+    "v": Flag("text", "From 3 on, log requests; from 4 on, log details."),
     "runtime-config": Flag("list", "Versions that are not served: batch/v1=false."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
@@ -89,14 +93,14 @@ NEGLIGIBLE_OPTIONS = (
     "max-mutating-requests-inflight", "max-requests-inflight", "min-request-timeout",
     "peer-advertise-ip", "peer-advertise-port", "peer-ca-file", "shutdown-delay-duration",
     "shutdown-send-retry-after", "shutdown-watch-termination-grace-period", "storage-backend",
-    "storage-initialization-timeout", "storage-media-type", "v", "vmodule", "watch-cache-sizes",
+    "storage-initialization-timeout", "storage-media-type", "vmodule", "watch-cache-sizes",
 )  # fmt: skip
 """Flags that change how fast, how long or with which other programs kube-apiserver works, but no
 response that a client of this server can see."""
 
 UNSUPPORTED_SWITCHES = (
     "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-truncate-enabled",
-    "enable-bootstrap-token-auth", "profiling", "service-account-extend-token-expiration",
+    "profiling", "service-account-extend-token-expiration",
     "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
@@ -109,8 +113,8 @@ UNSUPPORTED_OPTIONS = (
     "audit-webhook-version", "authentication-token-webhook-cache-ttl",
     "authentication-token-webhook-config-file", "authentication-token-webhook-version",
     "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
-    "authorization-webhook-version", "cors-allowed-origins", "disabled-metrics",
-    "egress-selector-config-file", "kubernetes-service-node-port", "logging-format",
+    "authorization-webhook-version", "disabled-metrics",
+    "egress-selector-config-file", "kubernetes-service-node-port",
     "oidc-ca-file", "oidc-client-id", "oidc-groups-claim", "oidc-groups-prefix", "oidc-issuer-url",
     "oidc-required-claim", "oidc-signing-algs", "oidc-username-claim", "oidc-username-prefix",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
@@ -153,6 +157,8 @@ def options(arguments: Arguments) -> dict[str, Any]:
     result: dict[str, Any] = {
         "allow_privileged": arguments.truth("allow-privileged"),
         "anonymous_auth": arguments.last("anonymous-auth", "true") in flags.TRUE,
+        "cors_allowed_origins": tuple(filter(None, arguments.all("cors-allowed-origins"))),
+        "enable_bootstrap_token_auth": arguments.truth("enable-bootstrap-token-auth"),
         "runtime_config": _switches(arguments),
         "service_account_jwks_uri": arguments.last("service-account-jwks-uri"),
         "tls_min_version": _TLS[arguments.last("tls-min-version", "VersionTLS12")],
@@ -334,12 +340,9 @@ def _check(arguments: Arguments) -> None:
         )
     if arguments.last("tls-min-version", "VersionTLS12") not in _TLS:
         raise FlagError(f'unknown tls version "{arguments.last("tls-min-version")}"')
-    for origin in filter(None, arguments.all("cors-allowed-origins")):
-        if not (origin.startswith("^") or "//" in origin) or not origin.endswith(("$", ":", "$)")):
-            raise FlagError(
-                f"--cors-allowed-origins: {origin} does not pin the start and the end of the host; "
-                "anchor it with '^' or '//', and with '$' or ':'"
-            )
+    style = arguments.last("logging-format", "text")
+    if style not in ("json", "text"):
+        raise FlagError(f'format: Invalid value: "{style}": Unsupported log format')
 
 
 def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:
@@ -398,6 +401,11 @@ def _port(text: str) -> int:
             "with 0"
         )
     return int(text)
+
+
+def verbosity(arguments: Arguments) -> int:
+    """Return the level of details in the log. Raises FlagError."""
+    return _integer("v", arguments.last("v", "0"))
 
 
 def _integer(flag: str, text: str) -> int:

@@ -19,7 +19,7 @@ from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Request, User
 from inkube.schemas import fielderrors, golang, sealing
-from inkube.schemas.builtin.protobuf import envelopes, wire
+from inkube.schemas.builtin import protobuf
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
@@ -258,7 +258,7 @@ def _decode(body: bytes) -> Object | None:
     lists of patches)."""
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
-    if body.startswith(envelopes.PREFIX):
+    if body.startswith(protobuf.envelopes.PREFIX):
         return _decode_protobuf(body)
     try:
         value = orjson.loads(body)
@@ -269,10 +269,12 @@ def _decode(body: bytes) -> Object | None:
 
 def _decode_protobuf(body: bytes) -> Object | None:
     try:
-        api_version, kind, data = envelopes.decode_envelope(body)
+        api_version, kind, data = protobuf.envelopes.decode_envelope(body)
         gvk = GVK.of(api_version, kind)
-        return envelopes.decode(data, gvk) if envelopes.can_carry(gvk) else None
-    except (wire.WireError, ValueError):
+        if not protobuf.envelopes.can_carry(gvk):
+            return None
+        return protobuf.envelopes.decode(data, gvk)
+    except (protobuf.wire.WireError, ValueError):
         return None  # a refused body
 
 

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 from multidict import CIMultiDict
 
 from inkube.apiserver.http.guards import is_loopback
-from inkube.schemas import status
+from inkube.schemas import golang, status
 
 _METHODS = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
 _HEADERS = (
@@ -28,20 +28,50 @@ _ANY = "*"
 _SCHEMES = frozenset({"http", "https"})
 
 
+def _pattern(text: str) -> "golang.regexp.Pattern":
+    """Follows apiserver/pkg/server/options/server_run_options.go, validateCorsAllowedOriginList."""
+    begins = text.startswith("^") or "//" in text
+    if not begins or not text.endswith(("$", ":", "$)", ":)")):
+        raise ValueError(
+            f"cors-allowed-origins: {text} must match the whole host: begin with '^' or with '//', "
+            "and end with '$' or with ':', as in //example\\.com(:|$)"
+        )
+    try:
+        return golang.regexp.compile(text)
+    except golang.regexp.RegexError as error:
+        raise ValueError(f"cors-allowed-origins: {text}: {error}") from error
+
+
+def _matches(pattern: "golang.regexp.Pattern", origin: str) -> bool:
+    try:
+        return pattern.matches(origin)
+    except golang.regexp.RegexError:
+        return False  # longer than any origin
+
+
 class Origins:
     """The allowed origins. With `protects`, requests of other origins are refused unless these are
     local."""
 
-    def __init__(self, allowed: Sequence[str], *, protects: bool) -> None:
+    def __init__(
+        self, allowed: Sequence[str], patterns: Sequence[str] = (), *, protects: bool
+    ) -> None:
+        """`patterns` are regular expressions of Go for further origins. Raises ValueError for one
+        that is invalid, or that does not determine the whole host."""
         self._allowed = frozenset(allowed)
+        self._patterns = tuple(map(_pattern, patterns))
         self._protects = protects
 
     def __bool__(self) -> bool:
-        return bool(self._allowed)
+        return bool(self._allowed or self._patterns)
 
     def allows(self, origin: str) -> bool:
         """Whether pages of an origin can read responses."""
-        return origin in self._allowed or (_ANY in self._allowed and bool(origin))
+        return (
+            origin in self._allowed
+            or (_ANY in self._allowed and bool(origin))
+            or any(_matches(pattern, origin) for pattern in self._patterns)
+        )
 
     def check(self, request: web.BaseRequest) -> None:
         """Refuse requests of foreign pages. Raises StatusError 403."""

@@ -3,10 +3,13 @@
 The answers are those of kube-apiserver 1.36.2 to the same command lines.
 """
 
+from datetime import timedelta
+
 import pytest
 
 from inkube import APIServer, StatusError
 from inkube.apiserver.envtest import Flag, FlagError, flags, kubeflags
+from inkube.controllers.clock import FakeClock
 
 
 def parsed(*given):
@@ -61,7 +64,7 @@ def test_no_flag_is_in_two_lists():
         ("--feature-gates=A=maybe", 'parsing "maybe": invalid syntax'),
         ("--feature-gates=A", "missing bool value for A"),
         ("--runtime-config=batch/v1=maybe", "invalid value batch/v1=maybe"),
-        ("--cors-allowed-origins=.*", "does not pin the start and the end"),
+        ("--logging-format=xml", 'format: Invalid value: "xml": Unsupported log format'),
     ],
 )
 def test_a_wrong_value_ends_the_start(given, told):
@@ -212,6 +215,71 @@ async def test_requests_without_credentials(tmp_path, web_of):
     with pytest.raises(ValueError, match="failed to load authentication configuration from file"):
         async with missing:
             pass
+
+
+async def test_origins_of_pages_are_regular_expressions(web_of):
+    allowed = [r"//([a-z]+\.)?example\.com(:|$)"]
+    async with (
+        APIServer(cors_allowed_origins=allowed, modules="none") as server,
+        web_of(server) as web,
+    ):
+        for origin, is_allowed in (
+            ("https://a.example.com:8443", True),
+            ("http://example.com", True),
+            ("https://example.com.evil.org", False),
+        ):
+            answer = await web.ask("GET", "/version", Origin=origin)
+            assert (answer.headers.get("Access-Control-Allow-Origin") == origin) is is_allowed
+    with pytest.raises(ValueError, match="must match the whole host"):
+        async with APIServer(cors_allowed_origins=[".*"]):
+            pass
+
+
+async def test_bootstrap_tokens_are_credentials(tmp_path, web_of):
+    (tmp_path / "tokens").write_text("t,alice,1\n")
+    clock = FakeClock()
+    who = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    async with (
+        APIServer(
+            enable_bootstrap_token_auth=True, token_auth_file=tmp_path / "tokens", clock=clock
+        ) as server,
+        web_of(server) as web,
+    ):
+        token = "abcdef.0123456789abcdef"
+        expires = (clock.now() + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        secret = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "bootstrap-token-abcdef", "namespace": "kube-system"},
+            "type": "bootstrap.kubernetes.io/token",
+            "stringData": {
+                "token-id": "abcdef",
+                "token-secret": "0123456789abcdef",
+                "usage-bootstrap-authentication": "true",
+                "auth-extra-groups": "system:bootstrappers:workers",
+                "expiration": expires,
+            },
+        }
+        made = await server.client.create(secret)
+
+        async def asked(credential=token):
+            answer = await web.ask("POST", who, {}, Authorization=f"Bearer {credential}")
+            return answer.code, answer.json.get("status", {})
+
+        code, found = await asked()
+        assert (code, found["userInfo"]["username"]) == (201, "system:bootstrap:abcdef")
+        assert found["userInfo"]["groups"] == [
+            "system:bootstrappers", "system:bootstrappers:workers", "system:authenticated",
+        ]  # fmt: skip
+        assert (await asked("abcdef.0123456789abcdee"))[0] == 401
+        clock.advance(3601)
+        assert (await asked())[0] == 401
+        made["stringData"] = {"expiration": "", "auth-extra-groups": "system:masters"}
+        made = await server.client.update(made)
+        assert (await asked())[0] == 401
+        made["stringData"] = {"auth-extra-groups": "", "usage-bootstrap-authentication": "false"}
+        await server.client.update(made)
+        assert (await asked())[0] == 401
 
 
 async def test_tokens_are_valid_for_a_limited_time(web_of):
