@@ -12,6 +12,6 @@ export function Help({ close }) {
         <div key=${key}><dt>${key.split(" ").map((each) => html`<kbd>${each}</kbd>`)}</dt><dd>${what}</dd></div>`)}
       </dl>
       <label class="check"><input type="checkbox" checked=${on}
-        onChange=${(event) => singleKeys.set(event.target.checked)} /> Single keys do something</label>
+        onChange=${(event) => singleKeys.set(event.target.checked)} /> Enable single-key shortcuts</label>
     <//>`;
 }

@@ -1,6 +1,7 @@
 // The start page: current problems, and the latest events.
 import { ask } from "./api.js";
 import { timeOf } from "./events.js";
+import { figures, useFigures } from "./figures.js";
 import { age, moment, plural } from "./format.js";
 import { html, useEffect, useMemo, useState } from "./html.js";
 import { findKind, idOf, isOfModule, kinds, kindOf, listPath } from "./kinds.js";
@@ -16,6 +17,7 @@ import { LOOKED_AT, troubleOf } from "./trouble.js";
 const AGES = 10; // seconds between updates of ages
 const MOST = 500; // the maximum of objects per kind
 const SHOWN = 25;
+const WORKLOADS = ["deployments", "statefulsets", "daemonsets"];
 const USUAL = ["", "apps", "batch", "networking.k8s.io"]; // groups whose objects are counted
 const METADATA = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
@@ -37,6 +39,58 @@ function useTroubled(all, space, turn) {
     return () => control.abort();
   }, [all, space, turn]);
   return found;
+}
+
+/** Ready and wanted pods of all workloads that want some; null before the lists are there. */
+function useWorkloads(space, turn) {
+  const [found, setFound] = useState(null);
+  useEffect(() => {
+    const control = new AbortController();
+    const one = async (plural) => {
+      const kind = findKind("apps", "v1", plural);
+      return kind ? (await listed(`${listPath(kind, space)}?limit=${MOST}`, control.signal)).items || [] : [];
+    };
+    Promise.all(WORKLOADS.map(one)).then(
+      (lists) => setFound(lists.flat().map(replicas)),
+      (error) => control.signal.aborted || tell(error.message, "bad"),
+    );
+    return () => control.abort();
+  }, [space, turn]);
+  return found;
+}
+
+/** The ready and the wanted pods of a workload. */
+const replicas = ({ spec, status = {} }) =>
+  [status.readyReplicas ?? status.numberReady ?? 0, status.desiredNumberScheduled ?? spec.replicas ?? 1];
+
+const sum = (numbers) => numbers.reduce((all, each) => all + each, 0);
+
+/** The state of the server at a glance. */
+function Glance({ workloads }) {
+  const now = useStore(figures);
+  const full = workloads?.filter(([ready, wanted]) => ready >= wanted).length;
+  return html`
+    <section class="editor"><h2>State</h2>
+      <dl class="glance">
+        <div><dt>Workloads ready</dt><dd>${workloads === null ? "…" : `${full} of ${workloads.length}`}</dd>
+          <dd class="quiet small">${workloads && `${sum(workloads.map(([ready]) => ready))} of ${plural(sum(workloads.map(([, wanted]) => wanted)), "pod")}`}</dd></div>
+        ${now && html`
+          <div><dt>Objects</dt><dd>${sum([...now.objects.values()]).toLocaleString()}</dd>
+            <dd class="quiet small">${now.bytes > 0 && `${(now.bytes / 2 ** 20).toFixed(1)} MiB stored`}</dd></div>
+          <div><dt>Requests</dt><dd>${(now.rates.at(-1) ?? 0).toFixed(1)} a second</dd>
+            <dd class="quiet small">${plural(now.errors, "error")}, ${now.slow.toLocaleString()} slow</dd></div>
+          <div class="plot"><${Plot} rates=${now.rates} /></div>`}
+      </dl>
+    </section>`;
+}
+
+/** The requests of the last minutes as bars. */
+function Plot({ rates }) {
+  const top = Math.max(...rates, 1);
+  return html`
+    <svg viewBox="0 0 240 40" role="img" aria-label="Requests a second, at most ${top.toFixed(1)}">
+      ${rates.map((rate, at) => html`<rect key=${at} x=${at * 4} width="3" y=${40 - (40 * rate) / top} height=${(40 * rate) / top} />`)}
+    </svg>`;
 }
 
 /** The number of objects of each kind: the user's own kinds first, then the others. */
@@ -86,6 +140,8 @@ export default function Overview() {
     () => [...items].sort((a, b) => (timeOf(a) < timeOf(b) ? 1 : -1)).slice(0, SHOWN), [items]);
   const newest = events[0]?.metadata.resourceVersion; // failures cause events
   const troubled = useTroubled(all, space, newest);
+  const workloads = useWorkloads(space, newest);
+  useFigures();
   useEffect(() => {
     document.title = "Overview · inkube";
     ask("/version").then(setVersion, () => {}); // only for display
@@ -99,23 +155,24 @@ export default function Overview() {
     <div class="page">
       <div class="head"><h1>Overview</h1>
         <span class="quiet small">${about.filter(Boolean).join(" · ")}</span></div>
-      <section class="editor"><h2>What is wrong</h2>
+      <${Glance} workloads=${workloads} />
+      <section class="editor"><h2>Problems</h2>
         ${troubled === null && html`<p class="quiet">Looking…</p>`}
         ${troubled?.length === 0 && html`<p class="quiet">Nothing has failed.</p>`}
         ${troubled?.length > 0 && html`
-          <div class="scroll"><table class="facts"><tbody>${troubled.map(([kind, object]) => html`
+          <div class="scroll"><table class="facts cards"><tbody>${troubled.map(([kind, object]) => html`
             <tr key=${object.metadata.uid}><td>${kind.kind} <a href=${objectHref(kind, object.metadata.namespace, object.metadata.name)}>${object.metadata.name}</a></td>
               <td class="bad">${troubleOf(object)}</td></tr>`)}</tbody></table></div>`}
       </section>
       <${Kinds} title="Your kinds" counts=${counts.filter(([kind]) => kind.custom && !isOfModule(kind.group))} />
-      <section class="editor"><h2>What happened last</h2>
+      <${Kinds} title="Kubernetes kinds" counts=${counts.filter(([kind, many]) => !kind.custom && many)} />
+      <${Kinds} title="Module kinds" counts=${counts.filter(([kind]) => isOfModule(kind.group))} />
+      <section class="editor"><h2>Recent events</h2>
         ${error && html`<p class="quiet">${error.message}</p>`}
         ${!error && !events.length && html`<p class="quiet">No events.</p>`}
         ${events.length > 0 && html`
-          <div class="scroll"><table class="facts"><tbody>${events.map((event) => html`<${Happened} key=${event.metadata.uid} event=${event} />`)}</tbody></table></div>`}
+          <div class="scroll"><table class="facts cards"><tbody>${events.map((event) => html`<${Happened} key=${event.metadata.uid} event=${event} />`)}</tbody></table></div>`}
       </section>
-      <${Kinds} title="Kinds of Kubernetes" counts=${counts.filter(([kind, many]) => !kind.custom && many)} />
-      <${Kinds} title="Kinds of modules" counts=${counts.filter(([kind]) => isOfModule(kind.group))} />
     </div>`;
 }
 

@@ -46,7 +46,7 @@ export function Shell() {
     "Ctrl+k": [() => setOpen("palette"), ""],
     "g k": [() => setOpen("palette"), "Go to a kind"],
     "g h": [() => go("#/"), "Go to the overview"],
-    "g w": [() => go("#/world"), "Go to the world"],
+    "g w": [() => go("#/world"), "Go to the outside systems"],
     "g r": [() => go("#/requests"), "Go to the requests"],
     "g c": [() => go("#/control"), "Go to the control of the server"],
     "g n": [() => document.getElementById("namespace")?.focus(), "Choose a namespace"],

@@ -1,11 +1,13 @@
 // The sidebar: kinds by group, and the other pages.
 import { html, useEffect, useRef, useState } from "./html.js";
+import { figures, readFigures } from "./figures.js";
 import { ABOUT, kinds } from "./kinds.js";
 import { kindHref } from "./router.js";
 import { kept, useStore } from "./store.js";
 
 const closed = kept("closed-groups", []);
-const PAGES = [["", "Overview"], ["world", "World"], ["requests", "Requests"], ["control", "Control"]];
+const USED = "with objects";
+const PAGES = [["", "Overview"], ["world", "Outside systems"], ["requests", "Requests"], ["control", "Control"]];
 
 export function Sidebar({ open, current, page }) {
   const [text, setText] = useState("");
@@ -17,7 +19,10 @@ export function Sidebar({ open, current, page }) {
   }, [current]);
   const fits = (kind) =>
     `${kind.kind} ${kind.plural} ${kind.group} ${kind.shortNames.join(" ")}`.toLowerCase().includes(wanted);
-  const groups = Map.groupBy(found.filter(fits), (kind) => kind.group);
+  const { objects } = useStore(figures) || {};
+  useEffect(() => void (figures.get() || readFigures()), []);
+  const [used, others] = apart(found.filter(fits), (kind) => objects?.get(`${kind.group}/${kind.plural}`) > 0);
+  const groups = [[USED, used], ...Map.groupBy(others, (kind) => kind.group)].filter(([, members]) => members.length);
   return html`
     <nav id="side" ref=${nav} class="side ${open ? "open" : ""}" aria-label="Kinds and pages">
       <ul class="pages">${PAGES.map(([name, title]) => html`
@@ -25,10 +30,13 @@ export function Sidebar({ open, current, page }) {
       </ul>
       <input type="search" class="block" aria-label="Filter kinds" placeholder="Filter kinds" value=${text}
         spellcheck=${false} onInput=${(event) => setText(event.target.value)} />
-      ${[...groups].map(([group, members]) => html`
+      ${groups.map(([group, members]) => html`
         <${Group} key=${group} name=${group} members=${members} current=${current} all=${text !== ""} />`)}
     </nav>`;
 }
+
+/** Members that fit, and the others. */
+const apart = (all, fits) => [all.filter(fits), all.filter((each) => !fits(each))];
 
 function Group({ name, members, current, all }) {
   const hidden = useStore(closed);

@@ -36,19 +36,19 @@ async function write(kind, object, patch) {
 
 export default function World() {
   useEffect(() => {
-    document.title = "World · inkube";
+    document.title = "Outside systems · inkube";
   }, []);
   const hostKind = findKind(WORLD, "v1", "githosts");
   const appKind = findKind(WORLD, "v1", "githubapps");
   const hosts = useList(hostKind);
   const apps = useList(appKind);
   if (!hostKind) {
-    return html`<div class="page"><h1>World</h1><p class="notice">This server has no kinds of the
+    return html`<div class="page"><h1>Outside systems</h1><p class="notice">This server has no kinds of the
       scripted world: it was started without the module <code>world</code>.</p></div>`;
   }
   return html`
     <div class="page">
-      <div class="head"><h1>World</h1><span class="quiet small">What outside systems know. A click breaks it, another mends it.</span>
+      <div class="head"><h1>Outside systems</h1><span class="quiet small">Simulated systems. One click breaks a part, another restores it.</span>
         <span class="grow"></span><a class="button" href=${newHref(hostKind)}>New GitHost</a>
         ${appKind && html`<a class="button" href=${newHref(appKind)}>New GitHubApp</a>`}</div>
       ${hosts.error && html`<p class="notice bad" role="alert">${hosts.error.message}</p>`}

@@ -154,3 +154,21 @@ test("objects are found by a part of their name, beginnings first", () => {
   const all = ["big-argo", "argo", "calypso"].map((name) => ({ metadata: { name } }));
   assert.deepEqual(searchObjects(all, "ARGO").map((each) => each.metadata.name), ["argo", "big-argo"]);
 });
+
+test("metrics become figures: watches are not slow, and only the server's faults are errors", async () => {
+  globalThis.localStorage ??= { getItem: () => null, setItem() {} };
+  const { parse } = await load("figures");
+  const found = parse(`
+# HELP apiserver_request_total Requests.
+apiserver_request_total{code="200",verb="GET"} 7.0
+apiserver_request_total{code="404",verb="GET"} 2.0
+apiserver_request_total{code="500",verb="POST"} 1.0
+apiserver_request_duration_seconds_bucket{le="1.0",verb="GET"} 8.0
+apiserver_request_duration_seconds_bucket{le="+Inf",verb="GET"} 9.0
+apiserver_request_duration_seconds_count{verb="GET"} 9.0
+apiserver_request_duration_seconds_count{verb="WATCH"} 5.0
+apiserver_resource_objects{group="",resource="configmaps"} 3.0
+apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 4096.0
+`);
+  assert.deepEqual(found, { objects: new Map([["/configmaps", 3]]), bytes: 4096, requests: 10, errors: 1, slow: 1 });
+});

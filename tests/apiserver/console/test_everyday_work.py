@@ -185,11 +185,12 @@ def test_the_overview_counts_kinds_and_shows_what_failed(start, read, expect, bo
     expect(main.get_by_role("link", name="Pod 1")).to_be_visible()
     expect(main.get_by_role("heading", level=2)).to_have_text(
         [
-            "What is wrong",
+            "State",
+            "Problems",
             "Your kinds",
-            "What happened last",
-            "Kinds of Kubernetes",
-            "Kinds of modules",
+            "Kubernetes kinds",
+            "Module kinds",
+            "Recent events",
         ]
     )
 

@@ -182,7 +182,7 @@ def test_keys_are_listed_and_can_be_turned_off(kube, read, expect):
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_contain_text("Go to the requests")
-    dialog.get_by_label("Single keys do something").uncheck()
+    dialog.get_by_label("Enable single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.keyboard.press(":")
