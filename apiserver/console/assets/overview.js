@@ -74,13 +74,12 @@ function Glance({ workloads }) {
       <dl class="glance">
         <div><dt>Workloads ready</dt><dd>${workloads === null ? "…" : `${full} of ${workloads.length}`}</dd>
           <dd class="quiet small">${workloads && `${sum(workloads.map(([ready]) => ready))} of ${plural(sum(workloads.map(([, wanted]) => wanted)), "pod")}`}</dd></div>
-        ${now && html`
-          <div><dt>Objects</dt><dd>${sum([...now.objects.values()]).toLocaleString()}</dd>
+        ${now && html`<div><dt>Objects</dt><dd>${sum([...now.objects.values()]).toLocaleString()}</dd>
             <dd class="quiet small">${now.bytes > 0 && `${(now.bytes / 2 ** 20).toFixed(1)} MiB stored`}</dd></div>
           <div><dt>Requests</dt><dd>${(now.rates.at(-1) ?? 0).toFixed(1)} a second</dd>
-            <dd class="quiet small">${plural(now.errors, "error")}, ${now.slow.toLocaleString()} slow</dd></div>
-          <div class="plot"><${Plot} rates=${now.rates} /></div>`}
+            <dd class="quiet small">${plural(now.errors, "error")}, ${now.slow.toLocaleString()} slow</dd></div>`}
       </dl>
+      ${now?.rates.length > 1 && html`<${Plot} rates=${now.rates} />`}
     </section>`;
 }
 
@@ -88,7 +87,7 @@ function Glance({ workloads }) {
 function Plot({ rates }) {
   const top = Math.max(...rates, 1);
   return html`
-    <svg viewBox="0 0 240 40" role="img" aria-label="Requests a second, at most ${top.toFixed(1)}">
+    <svg class="plot" viewBox="0 0 240 40" role="img" aria-label="Requests a second, at most ${top.toFixed(1)}">
       ${rates.map((rate, at) => html`<rect key=${at} x=${at * 4} width="3" y=${40 - (40 * rate) / top} height=${(40 * rate) / top} />`)}
     </svg>`;
 }
