@@ -1,5 +1,6 @@
 """Custom kinds of tests; most of them use Boat of example.com."""
 
+import textwrap
 from typing import Any
 
 
@@ -27,3 +28,24 @@ def definition(
             "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
         },
     }
+
+
+def text(schema: str, kind: str = "Boat", group: str = "example.com") -> str:
+    """The CRD of a kind as users write it in a file: the YAML of its schema begins in line 14."""
+    plural = f"{kind.lower()}s"
+    return f"""\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: {plural}.{group}}}
+spec:
+  group: {group}
+  scope: Namespaced
+  names: {{plural: {plural}, kind: {kind}}}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+{textwrap.indent(schema.strip(), " " * 8)}
+"""

@@ -3,31 +3,21 @@
 import json
 import re
 
+import boats
 import pytest
 from validating import runner
 
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boats.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: boats, kind: Boat}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            required: [size]
-            properties:
-              size: {type: integer, minimum: 1}
+CRD = boats.text(
+    """
+type: object
+properties:
+  spec:
+    type: object
+    required: [size]
+    properties:
+      size: {type: integer, minimum: 1}
 """
+)
 BOAT = """\
 apiVersion: example.com/v1
 kind: Boat

@@ -3,6 +3,7 @@
 import copy
 import json
 
+import boats
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -111,17 +112,7 @@ def _put(value, path, wrong):
 
 @pytest.mark.parametrize("wrong", [3, [], "x", None])
 def test_metadata_of_custom_resources_has_places_too(run, wrong):
-    crd = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boats.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: boats, kind: Boat}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-"""
+    crd = boats.text("type: object")
     boat = "apiVersion: example.com/v1\nkind: Boat\nmetadata:\n  name: a\n"
     boat += f"  labels: {json.dumps(wrong)}\n"
     done = run("-oshort", "a.yaml", "-d", "crd.yaml", files={"a.yaml": boat, "crd.yaml": crd})

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import boats
 import pytest
 
 TEXT = """\
@@ -107,21 +108,7 @@ kind: ConfigMap
 metadata: {name: "\\e[31mA\\n::error::forged", namespace: "\\u202e"}
 data: {"\\a/\\ud800": b}
 """
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: boats.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: boats, kind: Boat}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema: {type: object, x-kubernetes-validations: [{rule: "self.a +"}]}
-"""
+CRD = boats.text('{type: object, x-kubernetes-validations: [{rule: "self.a +"}]}')
 
 
 @pytest.mark.parametrize("output", ["text", "short", "json", "junit", "tap", "sarif", "github"])

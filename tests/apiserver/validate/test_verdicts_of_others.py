@@ -7,6 +7,7 @@ guide shows the same table.
 from pathlib import Path
 from typing import NamedTuple
 
+import boats
 import pytest
 
 GUIDE = Path(__file__).parents[3] / "docs" / "howto" / "validate.md"
@@ -33,39 +34,30 @@ def _pod(container, more=""):
 
 
 SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports: [%s]\n"
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: rafts.example.org}
-spec:
-  group: example.org
-  scope: Namespaced
-  names: {plural: rafts, kind: Raft}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            x-kubernetes-validations:
-            - {rule: self.least <= self.most, message: too little}
-            - {rule: self.most <= 9, message: too much}
-            properties:
-              least: {type: integer}
-              most: {type: integer}
-              crew:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [name, role]
-                items:
-                  type: object
-                  required: [name]
-                  properties: {name: {type: string}, role: {type: string, default: mate}}
-"""
+CRD = boats.text(
+    """
+type: object
+properties:
+  spec:
+    type: object
+    x-kubernetes-validations:
+    - {rule: self.least <= self.most, message: too little}
+    - {rule: self.most <= 9, message: too much}
+    properties:
+      least: {type: integer}
+      most: {type: integer}
+      crew:
+        type: array
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [name, role]
+        items:
+          type: object
+          required: [name]
+          properties: {name: {type: string}, role: {type: string, default: mate}}
+""",
+    "Raft",
+    group="example.org",
+)
 RAFT = "apiVersion: example.org/v1\nkind: Raft\nmetadata: {name: r}\nspec: {%s}\n"
 TWO = "apiVersion: v1\nkind: List\nitems:\n"
 
