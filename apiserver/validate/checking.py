@@ -139,7 +139,10 @@ class Checker:
 
 
 def _is_completed(finding: Finding) -> bool:
-    """Whether a kustomization can remove the cause of a finding."""
+    """Whether a kustomization can remove the cause of a finding: it adds fields and labels, and its
+    `namespace` names Namespaces, whose label repeats the name."""
+    if finding.subject.startswith("Namespace ") and finding.code == "invalid":
+        return finding.field in ("metadata.name", "metadata.labels")
     return finding.code == "required" or finding.field.endswith("template.metadata.labels")
 
 

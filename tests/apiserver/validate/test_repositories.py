@@ -88,6 +88,15 @@ def test_a_kustomization_completes_its_resources_but_forgives_no_unknown_field(r
     assert run("-oshort", files=files).places == ["a.yaml:5:3 unknown-field"]
 
 
+def test_a_kustomization_names_the_namespaces_of_its_resources(run):
+    files = {
+        "a/kustomization.yaml": "resources: [a.yaml]\nnamespace: shop\n",
+        "a/a.yaml": "apiVersion: v1\nkind: Namespace\nmetadata: {name: _}\n",
+    }
+    assert run(files=files).code == 0
+    assert run("b.yaml", files={"b.yaml": files["a/a.yaml"]}).code == 1
+
+
 def test_charts_are_named_and_their_plain_files_are_checked(run):
     files = {
         "web/Chart.yaml": "apiVersion: v2\nname: web\n",
