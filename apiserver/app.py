@@ -193,7 +193,8 @@ class App:
             id=request_id,
             info=info,
             uri=requests.loggable_target(request),
-            address=request.remote or "",
+            # a socket of both families names clients of IPv4 in IPv6
+            address=(request.remote or "").removeprefix("::ffff:"),
             agent=request.headers.get(hdrs.USER_AGENT, ""),
             received=received,
             code=response.status,

@@ -47,15 +47,15 @@ class AuditFile:
         self._settings = settings or Settings()
         self._now = now
         self._line = _legacy_line if self._settings.format == "legacy" else orjson.dumps
-        self._file, self._size = self._open()
+        self._rotates = bool(self._settings.max_megabytes) and str(path) != STDOUT
+        self._file = self._open()
 
-    def _open(self) -> tuple[IO[bytes], int]:
+    def _open(self) -> IO[bytes]:
         if str(self._path) == STDOUT:
             # a file of its own, so that closing it leaves the process its standard output
-            return open(os.dup(sys.stdout.fileno()), "wb", buffering=0), 0
+            return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)
         storage.wholefiles.make_private(self._path)  # bodies of Secrets and tokens
-        opened = open(self._path, "ab", buffering=0, opener=_private)  # noqa: SIM115
-        return opened, opened.tell()
+        return open(self._path, "ab", buffering=0, opener=_private)
 
     def close(self) -> None:
         """Close the file."""
@@ -64,19 +64,35 @@ class AuditFile:
     def append(self, event: Object) -> None:
         """Append an event. Raises OSError."""
         line = self._line(event) + b"\n"
-        limit = self._settings.max_megabytes * _MEGABYTE
-        if limit and self._size and self._size + len(line) > limit and str(self._path) != STDOUT:
-            self._rotate()
+        if self._rotates:
+            size = self._current_size()
+            if size and size + len(line) > self._settings.max_megabytes * _MEGABYTE:
+                self._rotate()
         self._file.write(line)
-        self._size += len(line)
+
+    def _current_size(self) -> int:
+        """Return the size of the log in bytes. Follows it if another worker has renamed it."""
+        own = os.fstat(self._file.fileno())
+        try:
+            present = self._path.stat()
+        except FileNotFoundError:
+            present = None
+        if present is None or not os.path.samestat(own, present):
+            self._file.close()
+            self._file = self._open()
+            own = os.fstat(self._file.fileno())
+        return own.st_size
 
     def _rotate(self) -> None:
         """Rename the full file, begin another one, and remove files beyond the limits."""
         moment = self._now().astimezone(UTC)
-        stamp = f"{moment:{_STAMP}}.{moment.microsecond // 1000:03}"
+        target = self._named(moment)
+        while target.exists():  # of the same millisecond
+            moment += timedelta(milliseconds=1)
+            target = self._named(moment)
         self._file.close()
-        self._path.rename(self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}"))
-        self._file, self._size = self._open()
+        self._path.rename(target)
+        self._file = self._open()
         full = self._full_files()
         kept = full[: self._settings.max_files] if self._settings.max_files else full
         oldest = moment - timedelta(days=self._settings.max_days)
@@ -84,6 +100,11 @@ class AuditFile:
             is_old = bool(self._settings.max_days) and begun < oldest
             if is_old or (begun, path) not in kept:
                 path.unlink(missing_ok=True)
+
+    def _named(self, moment: datetime) -> Path:
+        """Return the path of a file that was full at a time."""
+        stamp = f"{moment:{_STAMP}}.{moment.microsecond // 1000:03}"
+        return self._path.with_name(f"{self._path.stem}-{stamp}{self._path.suffix}")
 
     def _full_files(self) -> Sequence[tuple[datetime, Path]]:
         """Return the full files of this log with their times, the newest first."""

@@ -3,6 +3,7 @@
 The answers are those of kube-apiserver 1.36.2 to the same command lines.
 """
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -300,9 +301,12 @@ async def test_tokens_are_valid_for_a_limited_time(web_of):
 
 async def test_the_unspecified_address_is_that_of_both_families(tmp_path, web_of):
     (tmp_path / "tokens").write_text("t,alice,1\n")
-    async with APIServer(host="::", token_auth_file=tmp_path / "tokens") as server:
+    log = tmp_path / "audit.log"
+    async with APIServer(host="::", token_auth_file=tmp_path / "tokens", audit_log=log) as server:
         for host in ("127.0.0.1", "[::1]"):
             server_at = type("At", (), {"url": f"http://{host}:{server.port}"})
             async with web_of(server_at) as web:
                 answer = await web.ask("GET", "/livez", Authorization="Bearer t")
                 assert answer.code == 200
+    addresses = [json.loads(line)["sourceIPs"] for line in log.read_text().splitlines()]
+    assert addresses == [["127.0.0.1"], ["::1"]]

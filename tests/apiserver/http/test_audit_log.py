@@ -231,6 +231,22 @@ def test_a_full_file_is_renamed_and_old_ones_are_removed(tmp_path):
     assert (tmp_path / "audit.log").stat().st_mode & 0o077 == 0
 
 
+def test_workers_that_share_a_file_lose_no_line_when_one_renames_it(tmp_path):
+    moment, settings = datetime(2026, 1, 1, tzinfo=UTC), auditfiles.Settings(max_megabytes=1)
+    path = tmp_path / "audit.log"
+    workers = [auditfiles.AuditFile(path, settings, lambda: moment) for _ in range(2)]
+    for number in range(12):
+        event = {**EVENT, "auditID": str(number), "requestURI": "x" * 300_000}
+        workers[number % 2].append(event)
+    for worker in workers:
+        worker.close()
+    files = list(tmp_path.iterdir())
+    assert len(files) == 4
+    assert all(file.stat().st_size <= 1024 * 1024 for file in files)
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    assert sorted(int(line["auditID"]) for line in lines) == list(range(12))
+
+
 @pytest.mark.asyncio
 async def test_bodies_of_protobuf_are_logged_as_json(tmp_path, web_of):
     log, policy = tmp_path / "audit.log", tmp_path / "policy.yaml"
