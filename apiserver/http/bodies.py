@@ -122,6 +122,9 @@ def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
     raise wording.unknown_patch(name for name, kind in _PATCHES.items() if kind in wording.patches)
 
 
+_INTO_OPERATION = "into Go struct field jsonPatchOp.value of type float64"
+
+
 def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     """Return the patch document. Raises StatusError 400 if it cannot be decoded."""
     media: bodies.Media = "yaml" if kind == "apply" else "json"
@@ -129,7 +132,10 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         decoded = bodies.decode(body, media, want_duplicates=True)
     except DecodeError as error:
         subject = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
-        raise status.bad_request(f"error decoding {subject}: {error.text}") from error
+        text = error.text
+        if kind == "json":  # only the value of an operation can be a number
+            text = text.replace("into Go value of type float64", _INTO_OPERATION)
+        raise status.bad_request(f"error decoding {subject}: {text}") from error
     if kind != "apply":
         return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"), len(body))
     if strict and decoded.duplicates:

@@ -19,7 +19,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import patch_refusal, unstructured
+from inkube.schemas.builtin import memberorder, patch_refusal, unstructured
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
@@ -134,10 +134,12 @@ def accept_patched(
     patch_text: Callable[[], str],
     *,
     strategic: bool = False,
+    unpacked: Callable[[], memberorder.Unpacked] = memberorder.Unpacked,
 ) -> Object:
     """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
 
-    `of_patch` are the strict errors of the patch itself. `patch_text` returns the text of the
+    `of_patch` are the strict errors of the patch itself. `unpacked` returns the objects that
+    the patch unpacks. `patch_text` returns the text of the
     patch, for a refusal that is due to these errors alone. Unknown fields of Go types are sorted by
     their texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and have the
     order of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
@@ -148,7 +150,13 @@ def accept_patched(
     of_type: list[str] = []
 
     def whole() -> str:
-        return patch_text() if strategic else gotext.compact_json(orjson.loads(before))
+        if strategic:
+            return patch_text()
+        value = orjson.loads(before)
+        if not request.resource.wording.has_messages or write.old is None:
+            return gotext.compact_json(value)
+        ordered = memberorder.patched(write.old, value, unpacked(), request.served.gvk)
+        return gotext.ordered_json(ordered)
 
     try:
         if strategic:  # it is not decoded from a text, so that its type does not matter

@@ -12,6 +12,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import patch as rules
 from inkube.schemas import sealing, status
+from inkube.schemas.builtin import memberorder
 from inkube.schemas.golang import DecodeError, cannot_unmarshal, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
@@ -47,8 +48,17 @@ class MergePatch(Update):
         if request.resource.definition.has_secrets:
             sealing.note_removed(new, old, self._patch.value)
         return intake.accept_patched(
-            write, new, self._strict(unknown), self.text, strategic=self.is_strategic
+            write,
+            new,
+            self._strict(unknown),
+            self.text,
+            strategic=self.is_strategic,
+            unpacked=lambda: self._unpacked(old),
         )
+
+    def _unpacked(self, old: Object) -> memberorder.Unpacked:
+        """Return the objects that the patch unpacks."""
+        return memberorder.of_merge_patch(old, self._patch.value)
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         """Return the patched object, and unknown fields of the patch's operations. `old` does not
@@ -91,6 +101,9 @@ class JsonPatch(MergePatch):
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         return rules.apply_json_patch(old, self._patch.value)
+
+    def _unpacked(self, old: Object) -> memberorder.Unpacked:
+        return memberorder.of_json_patch(self._patch.value)
 
     def _strict(self, unknown: list[str]) -> list[str]:
         text = self._patch.text.encode()

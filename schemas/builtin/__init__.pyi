@@ -4,6 +4,7 @@ from inkube.schemas.builtin import conversion as conversion
 from inkube.schemas.builtin import decoding as decoding
 from inkube.schemas.builtin import flowcontrol as flowcontrol
 from inkube.schemas.builtin import limitranges as limitranges
+from inkube.schemas.builtin import memberorder as memberorder
 from inkube.schemas.builtin import pem as pem
 from inkube.schemas.builtin import podqos as podqos
 from inkube.schemas.builtin import podsecurity as podsecurity

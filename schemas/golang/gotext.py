@@ -56,6 +56,11 @@ def _positional(value: float) -> str:
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
 
 
+def ordered_json(value: Any) -> str:
+    """Return JSON as `compact_json`, with the members in the order that they have."""
+    return escaped_html(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+
 def compact_json(value: Any) -> str:
     """`json.Marshal`: sorted keys, no spaces, `<`, `>` and `&` escaped."""
     return escaped_html(_encode(value))

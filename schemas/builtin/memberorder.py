@@ -1,0 +1,100 @@
+"""The order of members in a patched object of a Go type, as messages show it.
+
+kube-apiserver patches text. Its library (evanphx/json-patch) unpacks only the objects on the way to
+a change, and writes their members sorted. All others keep their text: parts of the stored object
+the order of their Go structs, and values of the patch the order of the client.
+"""
+
+from typing import Any, NamedTuple
+
+from inkube.schemas import caches
+from inkube.schemas.builtin.protobuf import messages
+from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
+
+Path = tuple[str, ...]
+
+
+class Unpacked(NamedTuple):
+    """The paths of the objects that a patch unpacks, and of those that it copies."""
+
+    paths: frozenset[Path] = frozenset()
+    copies: frozenset[Path] = frozenset()
+
+
+def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
+    """Return the objects that a merge patch unpacks."""
+    found: set[Path] = set()
+
+    def walk(current: Any, change: Any, path: Path) -> None:
+        if not isinstance(current, dict) or not isinstance(change, dict):
+            return
+        found.add(path)
+        for key, value in change.items():
+            walk(current.get(key), value, (*path, key))
+
+    walk(obj, patch, ())
+    return Unpacked(frozenset(found))
+
+
+def of_json_patch(operations: Any) -> Unpacked:
+    """Return the objects that the operations of a JSON patch unpack and copy."""
+    found: set[Path] = {()}
+    copies: set[Path] = set()
+    for operation in operations if isinstance(operations, list) else ():
+        for member in ("path", "from"):
+            text = operation.get(member) if isinstance(operation, dict) else None
+            if isinstance(text, str):
+                parts = [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")]
+                found.update(tuple(parts[1:end]) for end in range(1, len(parts)))
+                if member == "path" and isinstance(operation.get("from"), str):
+                    copies.add(tuple(parts[1:]))
+    return Unpacked(frozenset(found), frozenset(copies))
+
+
+def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:
+    """Return the patched object with its members in the order of the library's text."""
+
+    def walk(value: Any, before: Any, path: Path, message: str) -> Any:
+        if path not in unpacked.paths:
+            is_stored = value == before or path in unpacked.copies
+            return _encoded(value, message) if is_stored else value
+        if isinstance(value, list):
+            olds = before if isinstance(before, list) else []
+            padded = [*olds, *[None] * len(value)]
+            return [
+                walk(item, padded[at], (*path, str(at)), message) for at, item in enumerate(value)
+            ]
+        if not isinstance(value, dict):
+            return value
+        known = before if isinstance(before, dict) else {}
+        targets = _targets(message)
+        return {
+            key: walk(value[key], known.get(key), (*path, key), targets.get(key, ""))
+            for key in sorted(value)
+        }
+
+    return walk(new, old, (), messages.of(gvk))
+
+
+def _encoded(value: Any, message: str) -> Any:
+    """Return a part of the stored object with members in the order of its Go struct; maps and raw
+    values are sorted."""
+    if isinstance(value, list):
+        return [_encoded(item, message) for item in value]
+    if not isinstance(value, dict):
+        return value
+    targets = _targets(message)
+    order = {member: number for number, member in enumerate(targets)}
+    keys = sorted(value, key=lambda key: (order.get(key, len(order)), key))
+    return {key: _encoded(value[key], targets.get(key, "")) for key in keys}
+
+
+@caches.of_texts(512)
+def _targets(message: str) -> dict[str, str]:
+    """Return the members of a message in the order of their numbers, with their messages; {} for a
+    map. That is the order of the Go struct, except for fields that were added later in between."""
+    if message not in messages.every():
+        return {}
+    rows = sorted(messages.rows(message), key=lambda row: row.number)
+    return {row.member: row.target if row.kind == "message" else "" for row in rows if row.member}

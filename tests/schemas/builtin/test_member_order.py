@@ -1,0 +1,79 @@
+"""Members of patched objects in messages: sorted on the way to a change, elsewhere as they were."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inkube.schemas.builtin import memberorder
+from inkube.schemas.meta import GVK
+
+MAP = GVK("", "v1", "ConfigMap")
+OLD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "data": {"b": "1", "a": "2"},
+    "kind": "ConfigMap",
+    "metadata": {
+        "finalizers": ["x/y"],
+        "labels": {"z": "1", "k": "2"},
+        "managedFields": [
+            {"apiVersion": "v1", "fieldsV1": {"f:b": {}, "f:a": {}}, "manager": "m", "time": "t"}
+        ],
+        "name": "n",
+        "namespace": "ns",
+        "uid": "u",
+    },
+}
+IN_STRUCT_ORDER = (
+    '"metadata": {"name": "n", "namespace": "ns", "uid": "u", "labels": {"k": "2", "z": "1"}, '
+    '"finalizers": ["x/y"], "managedFields": [{"manager": "m", "apiVersion": "v1", "time": "t", '
+    '"fieldsV1": {"f:a": {}, "f:b": {}}}]}'
+)
+
+
+def text(new: Any, unpacked: memberorder.Unpacked) -> str:
+    return json.dumps(memberorder.patched(OLD, new, unpacked, MAP))
+
+
+@pytest.mark.parametrize(
+    ("operations", "change", "part"),
+    [
+        ([{"path": "/immutable"}], {"immutable": 1}, IN_STRUCT_ORDER),
+        ([{"path": "/data/c"}], {}, '"data": {"a": "2", "b": "1"}'),
+        (
+            [{"path": "/metadata/labels/k"}],
+            {},
+            '{"finalizers": ["x/y"], "labels": {"k": "2", "z": "1"}, "managedFields": [{"manager"',
+        ),
+        (
+            [{"path": "/metadata/managedFields/0/time"}],
+            {},
+            '"managedFields": [{"apiVersion": "v1", "fieldsV1": {"f:a": {}, "f:b": {}}, "manager"',
+        ),
+        ([{"path": "/data"}], {"data": {"z": 1, "y": 2}}, '"data": {"z": 1, "y": 2}'),
+        ([{"path": "/a", "from": "/data/b"}], {}, IN_STRUCT_ORDER),
+        (
+            [{"path": "/more", "from": "/data"}],
+            {"more": {"b": "1", "a": "2"}},
+            '"more": {"a": "2", "b": "1"}',
+        ),
+    ],
+)
+def test_only_objects_on_the_way_to_a_change_are_sorted(operations, change, part):
+    shown = text({**OLD, **change}, memberorder.of_json_patch(operations))
+    assert shown.startswith('{"apiVersion"')
+    assert part in shown
+
+
+def test_a_merge_patch_unpacks_what_it_merges():
+    patch = {"metadata": {"labels": {"k": None}, "new": {"b": 1, "a": 1}}, "data": None}
+    assert memberorder.of_merge_patch(OLD, patch).paths == {
+        (),
+        ("metadata",),
+        ("metadata", "labels"),
+    }
+
+
+@pytest.mark.parametrize("operations", [None, "x", [None, 1, {"path": 3}], [{"path": ""}]])
+def test_patches_of_any_form_have_a_way(operations):
+    assert memberorder.of_json_patch(operations).paths == {()}
