@@ -68,12 +68,14 @@ def _may_wait(write: Write) -> bool:
     is the same, and no mutator changes the object or reads its managedFields.
 
     Returns False for an object with managedFields, because errors in them are reported before other
-    errors.
+    errors, and for one with a status: if it has a wrong type, the object has no owners, although
+    the strategy then drops it.
     """
     return (
         write.old is None
         and write.request.resource.definition.defers_ownership
         and "managedFields" not in write.new["metadata"]
+        and "status" not in write.new
         and write.engine.chain.only_refuses(write)
     )
 

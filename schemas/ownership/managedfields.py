@@ -238,12 +238,14 @@ def is_first(new: Object) -> bool:
 
 def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
     """`track` for the create of an object with `is_first`: the writer owns all fields that it
-    sets."""
+    sets, or none if its status cannot be typed, which is not validated where it is dropped."""
     # leaving out STRIPPED fields is cheaper than removing them from the set
     metadata = {name: value for name, value in new["metadata"].items() if name not in _SYSTEM}
     new["metadata"].pop("managedFields", None)
     tracked = {name: value for name, value in new.items() if name not in _TYPE}
     tracked["metadata"] = metadata
+    if "status" in new and not typed.fits({"status": new["status"]}):
+        return
     try:
         fields = typed.created(tracked)
     except UntypableError:
