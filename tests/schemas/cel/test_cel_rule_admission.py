@@ -73,26 +73,37 @@ def test_fields_of_equal_schemas_have_different_types() -> None:
     assert "found no matching overload for '_==_'" in error[1]
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        {},
-        {"x-kubernetes-preserve-unknown-fields": True},
-        {"type": "array"},
-        {"type": "object", "additionalProperties": {}},
-    ],
-)
+ANYTHING: Object = {"x-kubernetes-preserve-unknown-fields": True}
+UNTYPED = [
+    {},
+    ANYTHING,
+    {"nullable": True, **ANYTHING},
+    {"type": "array"},
+    {"type": "array", "items": ANYTHING},
+    {"type": "object", "additionalProperties": {}},
+    {"type": "object", "additionalProperties": ANYTHING},
+    {"type": "array", "items": {"type": "object", "additionalProperties": ANYTHING}},
+]
+"""Nodes for which SchemaDeclType of apiserver/pkg/cel/common makes no type."""
+TYPED = [
+    {"x-kubernetes-int-or-string": True},
+    {"type": "object"},
+    {"type": "object", **ANYTHING},
+    {"type": "object", "additionalProperties": {"x-kubernetes-int-or-string": True}},
+    {"type": "array", "items": {"type": "string"}},
+    {"type": "object", "properties": {"any": ANYTHING}},
+]
+
+
+@pytest.mark.parametrize("part", UNTYPED)
 def test_what_has_no_type_is_out_of_reach(part: Object) -> None:
     (error,) = found(schema({"any": part}, {"rule": "has(self.any)"}))
     assert "undefined field 'any'" in error[1]
 
 
-def test_a_rule_on_a_node_without_a_type_is_an_internal_error() -> None:
-    part = {
-        "x-kubernetes-preserve-unknown-fields": True,
-        "x-kubernetes-validations": [{"rule": "true"}],
-    }
-    assert found(schema({"any": part})) == [
+@pytest.mark.parametrize("part", UNTYPED)
+def test_a_rule_on_a_node_without_a_type_is_an_internal_error(part: Object) -> None:
+    assert found(schema({"any": {**part, "x-kubernetes-validations": [{"rule": "true"}]}})) == [
         (
             "properties[any].x-kubernetes-validations",
             (
@@ -102,6 +113,12 @@ def test_a_rule_on_a_node_without_a_type_is_an_internal_error() -> None:
             ),
         )
     ]
+
+
+@pytest.mark.parametrize("part", TYPED)
+def test_a_rule_on_a_node_with_a_type_is_compiled(part: Object) -> None:
+    assert found(schema({"any": {**part, "x-kubernetes-validations": [{"rule": "true"}]}})) == []
+    assert found(schema({"any": part}, {"rule": "has(self.any)"})) == []
 
 
 def pairs(items: int | None = None, length: int | None = None) -> Object:
