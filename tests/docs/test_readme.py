@@ -21,6 +21,14 @@ import pytest
 
 README = pages.ROOT / "README.md"
 SECONDS = 4 * patience.SECONDS
+DOCS = pages.ROOT / "docs"
+WALKS = {
+    "test with pytest": ("howto/seed.md", "tutorials/operator.md"),
+    "check manifests": ("howto/validate.md",),
+    "test policies": ("howto/policies.md",),
+    "Go and others": ("envtest.md",),
+}
+"""The pages of each reader, in their order. A walk ends where its page fails."""
 WEBSITE = """
 apiVersion: apps/v1
 kind: Deployment
@@ -190,3 +198,62 @@ def test_the_fixture_of_the_readme_works(tmp_path: Path) -> None:
 def test_links_lead_to_files() -> None:
     for link in re.findall(r"\]\(([^)#]+)[^)]*\)", README.read_text()):
         assert link.startswith("https://") or (pages.ROOT / link).exists(), link
+
+
+def test_readers_come_to_the_end(
+    environment: Mapping[str, str], folder: Path, tmp_path: Path
+) -> None:
+    """In an environment with what the pages install only. The fifth reader has a clone, above."""
+    paste(typed("Use it in your project"), environment, folder)
+    python = folder / "venv" / "bin" / "python"
+    install = re.search(
+        r"pip install \./inkube (pytest kubernetes)", _text("tutorials/operator.md")
+    )
+    assert install is not None, "the page says what its reader installs"
+    paste([f"{python} -m pip install -q {install[1]}"], environment, folder)
+    stopped = {}
+    for reader, names in WALKS.items():
+        for name in names:
+            place = tmp_path / name.replace("/", "-")
+            place.mkdir()
+            try:
+                with pages.Reader(place, python=python) as walk:
+                    walk.read(_text(name))
+            except pages.PageError as error:
+                stopped[f"{reader}: {name}"] = str(error)
+                break
+    assert not stopped
+    if shutil.which("npm"):
+        _front_end(environment, python.parent, tmp_path)
+
+
+def _front_end(environment: Mapping[str, str], programs: Path, place: Path) -> None:
+    """Type the commands of the front-end example, and open its page."""
+    variables = {**environment, "PATH": f"{programs}{os.pathsep}{environment['PATH']}", "PORT": "0"}
+    paste(["inkube example frontend"], variables, place)
+    here = place / "frontend"
+    install, start = re.findall(
+        r"^npm (?:install|start)$", (here / "README.md").read_text(), re.MULTILINE
+    )
+    if subprocess.run(install.split(), cwd=here, env=variables, capture_output=True, check=False,
+                      timeout=SECONDS).returncode:  # fmt: skip
+        pytest.skip("npm finds no packages")
+    with subprocess.Popen(
+        ["bash", "-c", start], cwd=here, env=variables, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    ) as started:  # fmt: skip
+        assert started.stdout is not None
+        try:
+            opened = next(line for line in started.stdout if line.startswith("Open "))
+            page, server = re.findall(r"http://[\w.]+:\d+", opened)
+            with urllib.request.urlopen(f"{page}/") as answer:
+                assert b"New repository" in answer.read()
+            hosts = f"{server}/apis/world.inkube.dev/v1/githosts/git.example"
+            with urllib.request.urlopen(hosts) as answer:
+                assert b"team/dashboards" in answer.read()
+        finally:
+            os.killpg(started.pid, signal.SIGINT)
+
+
+def _text(name: str) -> str:
+    return (DOCS / name).read_text()

@@ -112,7 +112,12 @@ def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
 class Reader:
     """Follows a page. A context manager: at its end, started processes are ended."""
 
-    def __init__(self, folder: Path, *, at: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, at: Path | None = None, python: Path = Path(sys.executable)
+    ) -> None:
+        """Read in a folder, or type `at` another one. `python` runs the programs of the page: by
+        default this one, with all packages for development."""
+        self._python = str(python)
         self._folder = folder
         self._at = at or folder
         bin_folder = folder / ".bin"
@@ -120,7 +125,7 @@ class Reader:
         programs = {"inkube": " -m inkube.apiserver.cli", "pytest": " -m pytest", "python": ""}
         for name, arguments in programs.items():
             script = bin_folder / name
-            script.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
+            script.write_text(f'#!/bin/sh\nexec "{python}"{arguments} "$@"\n')
             script.chmod(0o755)
         examples = self._at / "examples"
         if not examples.exists():
@@ -132,10 +137,7 @@ class Reader:
             **os.environ,
             "PATH": os.pathsep.join([str(bin_folder), os.environ["PATH"]]),
             "HOME": str(folder),
-            "PYTEST_ADDOPTS": (
-                "-p no:cacheprovider -p no:schemathesis --color=no "
-                "-o asyncio_default_fixture_loop_scope=function"
-            ),
+            "PYTEST_ADDOPTS": " ".join(["-p no:cacheprovider --color=no", *self._of_plugins()]),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         for name in ("KUBECONFIG", "URL", "TOKEN"):
@@ -143,6 +145,11 @@ class Reader:
         self._server: subprocess.Popen[str] | None = None
         self._code = 0
         self._tests: list[Path] = []
+
+    def _of_plugins(self) -> Iterator[str]:
+        """Yield options for the plugins of pytest that are installed for development."""
+        if self._python == sys.executable:
+            yield "-p no:schemathesis -o asyncio_default_fixture_loop_scope=function"
 
     def __enter__(self) -> Self:
         self._shell = subprocess.Popen(
@@ -182,7 +189,7 @@ class Reader:
             else:
                 _check(block)
         if self._tests:
-            done = self._start([sys.executable, "-m", "pytest", "-q", *map(str, self._tests)])
+            done = self._start([self._python, "-m", "pytest", "-q", *map(str, self._tests)])
             if done.returncode:
                 raise PageError(f"its tests fail:\n{done.stdout}")
 
@@ -192,7 +199,7 @@ class Reader:
             path.write_text(block.text)
             self._tests.append(path)
             return
-        done = self._start([sys.executable, "-c", self._local(block.text)])
+        done = self._start([self._python, "-c", self._local(block.text)])
         if done.returncode:
             raise PageError(
                 f"line {block.line}: the program fails; one that goes on is a file (title=) that a "
