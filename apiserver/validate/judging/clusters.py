@@ -49,6 +49,8 @@ class Cluster:
 
     server: APIServer
     user: User = ADMIN
+    refused: list[tuple[Object, StatusError]] = field(default_factory=list)
+    """The objects that the server did not store, except those that it had."""
     _stored: set[tuple[str, str]] = field(default_factory=set)
 
     async def prepare(self, context: Sequence[Read], old: Sequence[Read]) -> None:
@@ -85,8 +87,15 @@ class Cluster:
     async def _store(self, obj: Object) -> None:
         try:
             await self._write(copy.deepcopy(obj), "create", ADMIN)
-        except StatusError:
-            return
+        except StatusError as refused:
+            if refused.reason != Reason.ALREADY_EXISTS:
+                self.refused.append((obj, refused))
+
+    def knows(self, obj: Object) -> bool:
+        """Whether the server has the kind of an object."""
+        group, version = split_api_version(obj["apiVersion"])
+        resource = self.server.resources.by_kind(group, obj["kind"])
+        return resource is not None and resource.served(version) is not None
 
     async def add_namespace(self, read: Read) -> None:
         """Add the namespace of an object. Those of the set were stored before."""

@@ -28,12 +28,14 @@ from inkube.apiserver.validate.judging.clusters import Cluster, Decision, user_o
 from inkube.apiserver.validate.plan import InputError
 from inkube.schemas import documents, offline
 from inkube.schemas.documents import Document
+from inkube.schemas.objects import Object
 from inkube.schemas.offline import Read
 
 API_VERSION, KIND = "test.inkube.dev/v1", "PolicyTest"
 _MEMBERS = frozenset({"apiVersion", "kind", "metadata", "policies", "objects", "cases"})
 _OF_CASES = frozenset({"name", "object", "old", "operation", "user", "expect"})
 _EXPECTED = frozenset({"accepted", "refused", "warned"})
+_BINDINGS = frozenset({"MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding"})
 _OPERATIONS = ("create", "update", "delete")
 
 
@@ -89,6 +91,8 @@ async def _run(found: Iterable[Read], results: Results) -> None:
         test = read.value
         _check_members(read, test, _MEMBERS, "")
         context = [*_named(read, "policies"), *_named(read, "objects")]
+        for policy in _unbound(context):
+            results.seen.setdefault((policy, "every condition, because it has no binding,"), set())
         for number, case in enumerate(_list(read, test.get("cases"), "cases")):
             path = f"cases[{number}]"
             _check_members(read, case, _OF_CASES, path)
@@ -115,12 +119,39 @@ async def _judge(
     async with APIServer(Options(controllers=False, modules="none")) as server:
         cluster = Cluster(server, user_of(str(case.get("user") or "")))
         await cluster.prepare(context, stored)
+        _check_prepared(cluster, [*context, *stored], judged, read)
         await cluster.add_namespace(Read(read.document, judged))
         decision = await cluster.judge(judged, operation)
         for policy in plugins.compiled(server.registry.chain.plugins):
             for path, expression in policy.expressions():
                 results.seen.setdefault((policy.name, path), set()).update(expression.results)
     return decision
+
+
+def _check_prepared(cluster: Cluster, context: Iterable[Read], judged: Object, read: Read) -> None:
+    """Raises InputError for a policy or another object that the server refuses, and for an object
+    of a kind that it does not have: everything would pass."""
+    for obj, refused in cluster.refused:
+        at = next((each for each in context if each.value is obj), read)
+        place = f"{at.document.file}:{at.document.first.line}"
+        raise InputError(f"{place}: {at.subject}: {refused.message}")
+    if not cluster.knows(judged):
+        text = f'no matches for kind "{judged["kind"]}" in version "{judged["apiVersion"]}"'
+        raise InputError(f"{read.document.file}: {text}; name its definition in objects")
+
+
+def _unbound(context: Sequence[Read]) -> Iterator[str]:
+    """The policies that no binding of a test names, so that they apply to nothing."""
+    kinds = [each.value["kind"] for each in context]
+    bound = {
+        (kind.removesuffix("Binding"), (each.value.get("spec") or {}).get("policyName"))
+        for kind, each in zip(kinds, context, strict=True)
+        if kind in _BINDINGS
+    }
+    for kind, each in zip(kinds, context, strict=True):
+        name = each.metadata.get("name")
+        if f"{kind}Binding" in _BINDINGS and (kind, name) not in bound:
+            yield str(name)
 
 
 def _difference(read: Read, expect: Any, path: str, decision: Decision) -> str:

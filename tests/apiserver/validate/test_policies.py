@@ -42,8 +42,8 @@ def run(tmp_path, monkeypatch):
     """Write a policy and its test, run the command; return the exit code, lines and summary."""
     monkeypatch.chdir(tmp_path)
 
-    def command(cases, *arguments, action="Deny"):
-        (tmp_path / "policy.yaml").write_text(POLICY % action)
+    def command(cases, *arguments, action="Deny", policy=POLICY):
+        (tmp_path / "policy.yaml").write_text(policy.replace("%s", action))
         (tmp_path / "types.test.yaml").write_text(TEST % cases)
         done = CliRunner().invoke(policy_test_command, list(arguments))
         if done.exception is not None and not isinstance(done.exception, SystemExit):
@@ -116,3 +116,32 @@ def test_wrong_files_say_what_is_wrong(run, cases, words):
     code, _, text = run(cases)
     assert code == 2
     assert words in text
+
+
+def test_a_policy_without_a_binding_covers_nothing(run):
+    alone = POLICY.partition("---\n")[0]
+    code, lines, summary = run(ACCEPTED, policy=alone)
+    assert code == 0
+    assert lines == [
+        "not covered: typed: every condition, because it has no binding, was never evaluated"
+    ]
+    assert summary.endswith("0 of 1 conditions are covered\n")
+    assert run(ACCEPTED, "--require-coverage", policy=alone)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("cases", "policy", "words"),
+    [
+        (
+            ACCEPTED,
+            POLICY.replace("object.type ==", "object.type = ="),
+            "policy.yaml:1: Validating",
+        ),
+        (ACCEPTED, POLICY.replace("policyName: typed, ", ""), "policyName: Required value"),
+        (ACCEPTED.replace("v1, kind: Secret", "b.io/v1, kind: Boat"), POLICY, 'kind "Boat" in ver'),
+    ],
+)
+def test_nothing_passes_because_it_is_not_judged(run, cases, policy, words):
+    code, _, error = run(cases, policy=policy)
+    assert code == 2
+    assert words in error
