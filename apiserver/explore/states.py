@@ -152,9 +152,15 @@ def _comparable(obj: Object) -> Object:
         del labels[LABEL]
         meta = {name: value for name, value in meta.items() if value != {}}
     status, generation = obj.get("status"), obj["metadata"].get("generation")
-    if isinstance(status, dict) and status.get("observedGeneration") == generation is not None:
-        status["observedGeneration"] = "<generation>"
+    for observer in (status, *_conditions(status)):
+        if isinstance(observer, dict) and observer.get("observedGeneration") == generation:
+            observer["observedGeneration"] = "<generation>"
     return {**obj, "metadata": meta}
+
+
+def _conditions(status: Any) -> Sequence[Any]:
+    found = status.get("conditions") if isinstance(status, dict) else None
+    return found if isinstance(found, list) else ()
 
 
 def _meanings(objects: Iterable[_Parsed]) -> dict[str, str]:

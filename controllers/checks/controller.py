@@ -225,10 +225,20 @@ class CheckReconciler(Generic[R]):
         return bool(operations)
 
     async def _write(self, obj: Object, verdict: Verdict) -> None:
-        operations = status.patch(obj, verdict, self._env.clock.now())
         self._written[Key.of(obj)] = obj["metadata"].get("generation", 0), verdict
-        if operations and await self._patch(obj, operations, subresource="status"):
-            await self._record_event(obj, verdict)
+        base = obj
+        for is_last in (False, False, True):
+            operations = status.patch(base, verdict, self._env.clock.now())
+            try:
+                if operations and await self._patch(base, operations, subresource="status"):
+                    await self._record_event(obj, verdict)
+            except StatusError:
+                newest = await self._newest(obj)
+                if is_last or newest is None or _version(newest) == _version(base):
+                    raise
+                base = newest  # somebody else wrote conditions since it was read
+            else:
+                return
 
     async def _patch(self, obj: Object, operations: list[Object], subresource: str = "") -> bool:
         """Patch the object, unless it was deleted or changed by a user since it was read: it is
@@ -246,16 +256,19 @@ class CheckReconciler(Generic[R]):
         return True
 
     async def _is_outdated(self, obj: Object) -> bool:
+        found = await self._newest(obj)
+        return found is None or _identity(found) != _identity(obj)
+
+    async def _newest(self, obj: Object) -> Object | None:
         metadata = obj["metadata"]
         try:
-            found = await self._env.client.get(
+            return await self._env.client.get(
                 self._gvr, metadata["name"], metadata.get("namespace", "")
             )
         except StatusError as error:
             if error.code == 404:
-                return True
+                return None
             raise
-        return _identity(found) != _identity(obj)
 
     async def _record_event(self, obj: Object, verdict: Verdict) -> None:
         before = obj.get("status") or {}
@@ -278,6 +291,10 @@ def changed_by_user(change: Change) -> list[Key]:
     if change.old is not None and _identity(change.old) == _identity(change.new):
         return []
     return [Key.of(change.new)]
+
+
+def _version(obj: Object) -> str:
+    return str(obj["metadata"]["resourceVersion"])
 
 
 def _identity(obj: Object) -> tuple[Any, ...]:

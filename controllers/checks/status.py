@@ -86,6 +86,9 @@ def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
     operations: list[Object] = [
         {"op": "test", "path": "/metadata/uid", "value": obj["metadata"]["uid"]}
     ]
+    if "conditions" in changes and "conditions" in status:  # others write some of them
+        test = {"op": "test", "path": "/status/conditions", "value": status["conditions"]}
+        operations.append(test)
     if not isinstance(obj.get("status"), dict):
         operations.append({"op": "add", "path": "/status", "value": {}})
     return operations + [

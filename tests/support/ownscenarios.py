@@ -140,6 +140,74 @@ NO_USERS = ALL - {"user"}
 ReplicaSets of earlier templates."""
 
 
+def of_modules(*steps: Any, **more: Any) -> Scenario:
+    return Scenario(InProcess({"modules": "all"}), steps, **more)
+
+
+SOURCE = "provisioning.grafana.app/v0alpha1"
+FILES = [
+    {
+        "path": f"{name}.json",
+        "content": f'{{"uid": "{name}", "title": "T", "schemaVersion": 39, "panels": []}}',
+    }
+    for name in ("a", "b")
+]
+GIT = obj(
+    "world.inkube.dev/v1", "GitHost", "git.example.com", "",
+    spec={
+        "repositories": [
+            {
+                "path": "org/blueprints",
+                "branches": ["main"],
+                "files": [{
+                    "path": "base/Kptfile",
+                    "content": "apiVersion: kpt.dev/v1\nkind: Kptfile\nmetadata:\n  name: base\n",
+                }],
+            },
+            {"path": "org/deployments", "branches": ["main"]},
+        ]
+    },
+)  # fmt: skip
+GITHUB = obj(
+    "world.inkube.dev/v1", "GitHost", "github.com", "",
+    spec={"repositories": [{"path": "org/boards", "branches": ["main"], "files": FILES}]},
+)  # fmt: skip
+BOARDS = obj(
+    SOURCE, "Repository", "boards",
+    spec={
+        "title": "Boards",
+        "type": "github",
+        "github": {"url": "https://github.com/org/boards", "branch": "main"},
+        "sync": {"enabled": True, "target": "folder", "intervalSeconds": 3600},
+    },
+)  # fmt: skip
+JOBS_OF_BOARDS = frozenset(
+    {"Job.provisioning.grafana.app", "HistoricJob.provisioning.grafana.app",
+     "Repository.provisioning.grafana.app .status.sync.*",
+     "Repository.provisioning.grafana.app .status.health.*"}
+)  # fmt: skip
+"""Each attempt to synchronise is a job of its own."""
+PACKAGES = "config.porch.kpt.dev/v1alpha1"
+HASHES = frozenset({"Repository.config.porch.kpt.dev .status.gitCommitHash"})
+"""A commit contains the time of its creation."""
+UPSTREAM = {"repo": "blueprints", "package": "base", "workspaceName": "main"}
+
+
+def packages(name: str) -> Any:
+    git = {"repo": f"https://git.example.com/org/{name}"}
+    return obj(PACKAGES, "Repository", name, spec={"type": "git", "git": git})
+
+
+VARIANT = obj(
+    PACKAGES, "PackageVariant", "a",
+    spec={"upstream": UPSTREAM, "downstream": {"repo": "deployments", "package": "base"}},
+)  # fmt: skip
+VARIANTS = obj(
+    "config.porch.kpt.dev/v1alpha2", "PackageVariantSet", "s",
+    spec={"upstream": UPSTREAM, "targets": [{"repositories": [{"name": "deployments"}]}]},
+)  # fmt: skip
+
+
 class Own(NamedTuple):
     """A scenario, and what is tried with it."""
 
@@ -227,5 +295,33 @@ SCENARIOS = {
     ),
     "namespace": Own(
         scenario(apply(NAMESPACE, *IN_SHOP), delete("v1/namespaces", "shop", ""), ignore=HISTORY)
+    ),
+    "boards": Own(
+        of_modules(
+            apply(BOARDS),
+            patch(f"{SOURCE}/repositories", "boards", {"spec": {"title": "Others"}}),
+            delete(f"{SOURCE}/repositories", "boards"),
+            definitions=[GITHUB],
+            ignore=JOBS_OF_BOARDS,
+        )
+    ),
+    "packages": Own(
+        of_modules(
+            apply(packages("blueprints"), packages("deployments")),
+            apply(VARIANT),
+            delete(f"{PACKAGES}/packagevariants", "a"),
+            delete(f"{PACKAGES}/repositories", "blueprints"),
+            definitions=[GIT],
+            ignore=HASHES,
+        )
+    ),
+    "sets": Own(
+        of_modules(
+            apply(packages("blueprints"), packages("deployments")),
+            apply(VARIANTS),
+            delete("config.porch.kpt.dev/v1alpha2/packagevariantsets", "s"),
+            definitions=[GIT],
+            ignore=HASHES,
+        )
     ),
 }

@@ -236,6 +236,16 @@ def test_conditions_are_compared_by_type():
     ]
 
 
+def test_a_generation_that_was_observed_is_the_same_in_each_state():
+    def seen(generation, observed):
+        found = pod("x", status={"conditions": [{"type": "A", "observedGeneration": observed}]})
+        found["metadata"]["generation"] = generation
+        return state(found)
+
+    assert seen(1, 1).differences(seen(3, 3)) == []
+    assert seen(1, 1).differences(seen(3, 2)) != []
+
+
 def test_an_ignored_member_and_an_ignored_kind_belong_to_no_state():
     one, other = pod("x", spec={"a": 1, "b": 2}), pod("x", spec={"a": 1, "b": 3})
     assert (
