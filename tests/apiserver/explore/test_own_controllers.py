@@ -34,3 +34,11 @@ def test_own_controllers_end_the_same_after_each_disturbance(name):
     assert told == []
     assert found.failed == []
     assert found.passed
+
+
+@pytest.mark.timeout(300)
+def test_a_check_keeps_the_condition_that_a_sync_writes_meanwhile():
+    title = "patch repositories/boards right after create of Job default/boards-sync [#]1"
+    found = explore(ownscenarios.SCENARIOS["boards"].scenario, Limits(300, only=[title], shrink=0))
+    assert [finding.text for finding in found.findings] == []
+    assert len(found.passed) == 1
