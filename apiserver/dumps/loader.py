@@ -1,6 +1,7 @@
 """From the staged objects into the log of a data file.
 
 An object keeps the resource version that it has in the cluster: it becomes the revision of its row.
+The revision of a dump is none of the first ones, which a new log has compacted.
 In a new file, the log is compacted up to the dump, because older states are not known. A second
 dump appends what has changed since: new and changed objects, and the deletions of those that it
 would contain. At the end, the entry `keys.CAPTURED` lists the dumps of the file.
@@ -103,7 +104,7 @@ class Loader:
                 report(done)
         if earlier:
             await self._remove({key for key in known if key not in seen}, known)
-        objects_end = self._last
+        objects_end = self._last = max(self._last, horizon.compacted)
         mark = _mark(dump._replace(revision=objects_end + 1), earlier)
         self._append(keys.CAPTURED, mark, known.get(keys.CAPTURED))
         await self._flush()

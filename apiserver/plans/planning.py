@@ -20,7 +20,7 @@ from inkube.apiserver.plans import clientside, fields, outcomes, webhooks
 from inkube.apiserver.plans.fields import FieldChange
 from inkube.apiserver.plans.outcomes import FAILURES, Action, Effect, Outcome, Write
 from inkube.apiserver.plans.readings import Reading, Readings
-from inkube.apiserver.plans.requests import APPLY, Answer, Requests
+from inkube.apiserver.plans.requests import APPLY, Answer, PlanError, Requests
 from inkube.apiserver.registry import keys
 from inkube.schemas import releases
 from inkube.schemas.meta import GVR
@@ -179,8 +179,14 @@ async def forked(
 
 
 def ordered(found: Iterable[Manifest]) -> list[Manifest]:
-    """Return manifests in the order in which they are applied: namespaces, definitions, others."""
+    """Return manifests in the order in which they are applied: namespaces, definitions, others.
+    Raises PlanError for one that no server can read."""
     first = {"Namespace": 0, _CRD: 1}
+    found = list(found)
+    for each in found:
+        version, metadata = each.object.get("apiVersion", ""), each.object.get("metadata") or {}
+        if not isinstance(version, str) or not isinstance(metadata, dict):
+            raise PlanError(f"{each.source}: apiVersion must be a text, and metadata an object")
     return sorted(found, key=lambda each: first.get(each.object["kind"], 2))
 
 

@@ -129,7 +129,21 @@ def _events(line: bytes) -> list[Object] | None:
     if not isinstance(found, dict) or not str(found.get("apiVersion")).startswith("audit.k8s.io/"):
         return None
     events = found.get("items") if found.get("kind") == "EventList" else [found]
-    return [each for each in events or () if isinstance(each, dict)]
+    is_readable = isinstance(events, list) and all(_is_event(each) for each in events)
+    return events if is_readable else None
+
+
+def _is_event(event: Any) -> bool:
+    """Return whether the members of an event have the types of `audit.k8s.io`."""
+    if not isinstance(event, dict):
+        return False
+    maps = ("user", "impersonatedUser", "objectRef", "responseStatus", "annotations")
+    reference, status = event.get("objectRef") or {}, event.get("responseStatus") or {}
+    return (
+        all(isinstance(event.get(name) or {}, dict) for name in maps)
+        and all(isinstance(value, str) for value in reference.values())
+        and isinstance(status.get("code", 0), int)
+    )
 
 
 def _caller(event: Object) -> str:

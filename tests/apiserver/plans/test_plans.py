@@ -189,3 +189,13 @@ def test_the_text_reads_like_a_plan(planned, config_map):
     assert '    ~ data.colour: "blue" -> "grey"' in shown
     assert "    the webhook judge.example.com would be asked" in shown
     assert shown.splitlines()[-1] == "Plan: 1 to create, 1 to change, 1 to replace."
+
+
+@pytest.mark.parametrize("broken", [{"metadata": "sky"}, {"apiVersion": 5}])
+def test_an_object_that_no_server_can_read_is_named(broken, data, tmp_path, config_map):
+    file = tmp_path / "broken.json"
+    file.write_text(json.dumps({**config_map("sky"), **broken}))
+    done = CliRunner().invoke(main, ["plan", "-f", str(file), "--data", str(data)])
+    assert done.exit_code == 1
+    assert "broken.json: " in done.stderr
+    assert "apiVersion must be a text, and metadata an object" in done.stderr

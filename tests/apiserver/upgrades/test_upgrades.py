@@ -246,6 +246,8 @@ async def test_requests_of_audit_logs_are_judged(tmp_path, web_of):
         await web.ask("DELETE", f"{pods}/gone")
     with log.open("a") as stream:
         stream.write("no event\n[]\n")
+        odd = {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "user": "x", "verb": "get"}
+        stream.write(json.dumps({**odd, "objectRef": {"resource": 5}}) + "\n")
     packed = tmp_path / "audit.log.gz"
     packed.write_bytes(gzip.compress(log.read_bytes()))
     for each in (log, packed):
@@ -258,7 +260,7 @@ async def test_requests_of_audit_logs_are_judged(tmp_path, web_of):
         ((who, what),) = found(told, "REFUSED_REQUEST").items()
         assert who.startswith("create pods default/gone by ")
         assert "a valid label must be an empty string or" in what
-        assert told["notes"] == [f"{each}: 2 lines are no audit events"]
+        assert told["notes"] == [f"{each}: 3 lines are no audit events"]
         assert told["requests"] == 5
 
 
