@@ -16,7 +16,7 @@ async def settle(store: Store, version: str, parse: Callable[[str], int]) -> Non
     """Wait until the store contains the version that a read needs.
 
     "" is the newest version, "0" any version, and a number at least that version. Raises
-    least that version. Raises StatusError 504, the errors of `parse`, and LogError.
+    StatusError 504, the errors of `parse`, and LogError.
     """
     if version == "":
         await store.recent()
