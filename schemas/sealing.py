@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from inkube.schemas.fielderrors import SECURE
+from inkube.schemas.lastapplied import LAST_APPLIED
 from inkube.schemas.objects import Object
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 REDACTED: Final = "[REDACTED]"
 ALL: Final = ""
 """Stands for all secure values of an object."""

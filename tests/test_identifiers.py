@@ -18,7 +18,6 @@ _KEPT = {
     "apiserver/dumps/kinds.py: made",
     "apiserver/explore/exploring.py: _found",
     "apiserver/http/audit.py: asked",
-    "apiserver/plans/planning.py: ask",
     "apiserver/testing/statepages.py: ask",
     "apiserver/validate/judging/admission.py: _told",
     "apiserver/validate/checking.py: _wanted",

@@ -95,7 +95,7 @@ def broken(
         new, old = _moved(objects, change)
         for each in open_rules:
             if each.name not in found and (why := _breach(each, new, old, objects)) is not None:
-                found[each.name] = f"{_told(each, change)}{why}"
+                found[each.name] = f"{_subject(each, change)}{why}"
     return list(found.values())
 
 
@@ -130,7 +130,7 @@ def _breach(
     return f": {said}" if isinstance(said, str) else ""
 
 
-def _told(rule: Rule, change: ObjectChange) -> str:
+def _subject(rule: Rule, change: ObjectChange) -> str:
     kind, namespace, name = key_of(change.object)
     where = f"{namespace}/{name}" if namespace else name
     return f"{rule.name!r} does not hold for {kind} {where} at revision {change.revision}"

@@ -77,12 +77,12 @@ async def _states(plan: Plan, cluster: Requests) -> dict[str, Object | None]:
     await _check_identity(plan, cluster)
     moved = []
     for reading in plan.readings or ():
-        moved += _differences(reading, await cluster.ask("GET", reading.path))
+        moved += _differences(reading, await cluster.send("GET", reading.path))
     states: dict[str, Object | None] = {}
     for outcome in plan.outcomes:
         if outcome.path not in states:
-            answer = await cluster.ask("GET", outcome.path)
-            states[outcome.path] = _found(answer, outcome.path)
+            answer = await cluster.send("GET", outcome.path)
+            states[outcome.path] = _object_in(answer, outcome.path)
             moved += _moved(outcome, states[outcome.path])
     if moved:
         lines = "\n".join(f"    {each}" for each in moved)
@@ -93,8 +93,8 @@ async def _states(plan: Plan, cluster: Requests) -> dict[str, Object | None]:
 async def _check_identity(plan: Plan, cluster: Requests) -> None:
     if not plan.identity:
         return
-    answer = await cluster.ask("GET", f"/api/v1/namespaces/{IDENTITY}")
-    own = (_found(answer, IDENTITY) or {}).get("metadata", {}).get("uid", "")
+    answer = await cluster.send("GET", f"/api/v1/namespaces/{IDENTITY}")
+    own = (_object_in(answer, IDENTITY) or {}).get("metadata", {}).get("uid", "")
     if own != plan.identity:
         raise MovedError(
             "this is another cluster than that of the plan: the namespace kube-system has the "
@@ -102,7 +102,7 @@ async def _check_identity(plan: Plan, cluster: Requests) -> None:
         )
 
 
-def _found(answer: Answer, path: str) -> Object | None:
+def _object_in(answer: Answer, path: str) -> Object | None:
     """Return the object of a response, None for one that does not exist. Raises PlanError."""
     if answer.code == 404:
         return None
@@ -112,7 +112,7 @@ def _found(answer: Answer, path: str) -> Object | None:
 
 
 def _differences(reading: Reading, answer: Answer) -> list[str]:
-    body = _found(answer, reading.path)
+    body = _object_in(answer, reading.path)
     items = [] if body is None else body.get("items") if "items" in body else [body]
     then = reading.versions
     now = {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in items or ()}
@@ -151,7 +151,7 @@ async def _write(outcome: Outcome, cluster: Requests, states: dict[str, Object |
     if write.is_empty:
         return ""
     body = _with_precondition(write, before)
-    answer = await cluster.ask(write.method, path, body, write.query, write.media)
+    answer = await cluster.send(write.method, path, body, write.query, write.media)
     if answer.code not in _OK:
         return f"{outcome.title}: {answer.body.get('message') or answer.code}"
     if write.method == "DELETE":
@@ -201,7 +201,7 @@ async def _is_served(crd: Object, cluster: Requests) -> bool:
     try:
         async with asyncio.timeout(_SERVED_SECONDS):
             while True:
-                state = await cluster.ask("GET", path)
+                state = await cluster.send("GET", path)
                 if _condition(state.body, "NamesAccepted") == "False":
                     return False
                 if _condition(state.body, "Established") == "True" and all(
@@ -217,7 +217,7 @@ async def _is_served(crd: Object, cluster: Requests) -> bool:
 
 
 async def _lists(cluster: Requests, path: str, plural: str) -> bool:
-    answer = await cluster.ask("GET", path)
+    answer = await cluster.send("GET", path)
     return any(each.get("name") == plural for each in answer.body.get("resources") or ())
 
 

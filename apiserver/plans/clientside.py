@@ -7,14 +7,14 @@ pkg/cmd/apply/patcher.go, and apimachinery, strategicpatch (CreateThreeWayMergeP
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from inkube.apiserver.plans.outcomes import Write
 from inkube.schemas import builtin
+from inkube.schemas.lastapplied import LAST_APPLIED, last_applied
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 
-LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 MANAGER = "kubectl-client-side-apply"
 _MERGED_GROUPS = frozenset({"apiextensions.k8s.io", "apiregistration.k8s.io"})
 """Groups whose kinds kubectl does not know: it patches them like custom resources."""
@@ -31,9 +31,9 @@ def write(
     if old is None:
         return Write("POST", resource.resource, wanted, query, "application/json")
     schema = _schema(resource, minor)
-    patch = _of_map(_last_applied(old), wanted, old, schema or {})
+    patch = _of_map(last_applied(old["metadata"]), wanted, old, schema or {})
     media = "merge-patch+json" if schema is None else "strategic-merge-patch+json"
-    return Write("PATCH", resource.resource, patch, query, f"application/{media}", wanted=obj)
+    return Write("PATCH", resource.resource, patch, query, f"application/{media}", desired=obj)
 
 
 def _schema(resource: GVR, minor: int) -> _Schema | None:
@@ -53,15 +53,6 @@ def _with_last_applied(obj: Object) -> Object:
     bare = {**obj, "metadata": {**metadata, "annotations": annotations}}
     text = json.dumps(bare, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"
     return {**obj, "metadata": {**metadata, "annotations": {**annotations, LAST_APPLIED: text}}}
-
-
-def _last_applied(obj: Object) -> Object:
-    text = (obj["metadata"].get("annotations") or {}).get(LAST_APPLIED)
-    try:
-        found = json.loads(text) if isinstance(text, str) else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _of_map(original: Object, modified: Object, current: Object, schema: _Schema) -> Object:

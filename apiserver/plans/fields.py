@@ -8,12 +8,13 @@ Items of lists with unique names are compared by name, as in the paths of field 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from inkube.schemas.lastapplied import LAST_APPLIED
 from inkube.schemas.objects import Object
 
 _OF_THE_SERVER = frozenset({
     "creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid",
 })  # fmt: skip
-_LAST_APPLIED = "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]"
+_LAST_APPLIED = f"metadata.annotations[{LAST_APPLIED}]"
 MISSING = object()
 """The value of a field that does not exist."""
 _Leaves = dict[str, Any]

@@ -52,13 +52,13 @@ class Write(NamedTuple):
     body: Object
     query: Mapping[str, str]
     media: str = ""
-    wanted: Object | None = None
+    desired: Object | None = None
     """The manifest, if the body is a patch."""
 
     @property
     def manifest(self) -> Object:
         """The object as it was given."""
-        return self.body if self.wanted is None else self.wanted
+        return self.body if self.desired is None else self.desired
 
     @property
     def is_empty(self) -> bool:
@@ -87,7 +87,7 @@ class Outcome:
     warnings: list[str] = field(default_factory=list)
     webhooks: list[str] = field(default_factory=list)
     """The webhooks that would be called, which the plan has not called."""
-    asked: list[str] = field(default_factory=list)
+    called_webhooks: list[str] = field(default_factory=list)
     """The webhooks that the plan has called."""
     mutations: list[FieldChange] = field(default_factory=list)
     """What these webhooks have changed."""

@@ -222,7 +222,7 @@ async def _apply(
         return Outcome(*head, Action.REFUSED, code=400, message="metadata.name is missing")
     resources.add(resource)
     path = resource.path(head[3], head[4])
-    before = await api.ask("GET", path)
+    before = await api.send("GET", path)
     old = before.body if before.code == 200 else None
     write = _write(resource, obj, old, options)
     if write.method == "POST":
@@ -250,7 +250,7 @@ async def _apply(
         owners=outcomes.owners(judged.body) if not is_done else [],
         warnings=judged.warnings,
         webhooks=[each.name for each in named if asked is None or not each.dry_runs],
-        asked=[each.name for each in named if asked is not None and each.dry_runs],
+        called_webhooks=[each.name for each in named if asked is not None and each.dry_runs],
         mutations=_mutations(answer, judged) if is_done else [],
         uid="" if old is None else old["metadata"]["uid"],
         write=write,
@@ -276,7 +276,7 @@ async def _send(
     api: Api, write: Write, path: str, query: Mapping[str, str] | None = None
 ) -> Answer:
     asked = {**write.query, **(query or {})}
-    return await api.ask(write.method, path, write.body, asked, write.media)
+    return await api.send(write.method, path, write.body, asked, write.media)
 
 
 async def _called(
@@ -285,7 +285,7 @@ async def _called(
     if not hooks:
         return []
     namespace = obj["metadata"].get("namespace", "")
-    labels = await api.ask("GET", f"/api/v1/namespaces/{namespace}") if namespace else None
+    labels = await api.send("GET", f"/api/v1/namespaces/{namespace}") if namespace else None
     write = webhooks.Write(
         "CREATE" if old is None else "UPDATE",
         resource,
@@ -320,7 +320,7 @@ async def _labelled(api: Api, path: str, labels: str) -> AsyncIterator[tuple[str
     """Yield the objects of a list that have labels, each with its kind."""
     query = {"labelSelector": labels, "limit": str(_PAGE)}
     while True:
-        answer = await api.ask("GET", path, query=query)
+        answer = await api.send("GET", path, query=query)
         if answer.code != 200:
             return  # not served, or not namespaced
         for item in answer.body.get("items") or ():
@@ -333,7 +333,7 @@ async def _labelled(api: Api, path: str, labels: str) -> AsyncIterator[tuple[str
 async def _delete(api: Api, resource: GVR, kind: str, item: Object) -> Outcome:
     own = item["metadata"]
     namespace = own.get("namespace", "")
-    answer = await api.ask("DELETE", resource.path(namespace, own["name"]))
+    answer = await api.send("DELETE", resource.path(namespace, own["name"]))
     is_done = answer.code in (200, 202)
     return Outcome(
         "--prune", resource.api_version, kind, namespace, own["name"],

@@ -42,7 +42,7 @@ class Requests:
         self._headers = [("Impersonate-User", user)] if user else []
         self._headers += [("Impersonate-Group", each) for each in groups] if user else []
 
-    async def ask(
+    async def send(
         self,
         method: str,
         path: str,

@@ -99,7 +99,7 @@ def _outcome(item: Object) -> Outcome:
         owners=[(each["field"], each["manager"]) for each in item["conflicts"]],
         warnings=item["warnings"],
         webhooks=item["webhooks"],
-        asked=item["asked"],
+        called_webhooks=item["asked"],
         mutations=_changes(item["mutations"]),
         uid=item["uid"],
         write=None if request is None else Write(**request),

@@ -96,7 +96,7 @@ def _of_outcome(outcome: Outcome, *, show_secrets: bool) -> Iterator[str]:
         yield f"    warning: {warning}"
     for name in outcome.webhooks:
         yield f"    the webhook {name} would be asked"
-    for name in outcome.asked:
+    for name in outcome.called_webhooks:
         yield f"    the webhook {name} was asked"
 
 
@@ -139,7 +139,7 @@ def item(outcome: Outcome, *, show_secrets: bool) -> dict[str, Any]:
         "conflicts": [{"field": field, "manager": manager} for field, manager in outcome.owners],
         "warnings": outcome.warnings,
         "webhooks": outcome.webhooks,
-        "asked": outcome.asked,
+        "asked": outcome.called_webhooks,
         "mutations": [_change(each, hides=hides) for each in outcome.mutations],
     }
 

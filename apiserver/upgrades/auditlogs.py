@@ -193,7 +193,7 @@ async def _sent(event: Object, forks: Forks) -> Answers | None:
     if event["verb"] == "update" and _is_object(body):
         own = {k: v for k, v in body["metadata"].items() if k not in ("resourceVersion", "uid")}
         body = {**body, "metadata": own}
-    return await forks.ask(_METHODS[event["verb"]], path, body, _media(event, resource))
+    return await forks.send(_METHODS[event["verb"]], path, body, _media(event, resource))
 
 
 def _is_object(body: Any) -> bool:

@@ -1,15 +1,14 @@
 """Versions that objects name: field managers, the last applied configuration, rules of webhooks and
 policies, stored versions of definitions."""
 
-import json
 from collections.abc import Iterator
 
 from inkube.apiserver.upgrades.minors import Minors
 from inkube.apiserver.upgrades.statements import Code, Statement
+from inkube.schemas.lastapplied import last_applied
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KINDS_WITH_RULES = frozenset({
     "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
     "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy",
@@ -49,16 +48,6 @@ def _named(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:
         if minors.ends(gvk):
             text = f"{what} names {gvk.api_version} {gvk.kind}"
             yield Statement(Code.REMOVED_VERSION, title, text)
-
-
-def last_applied(metadata: Object) -> Object:
-    """Return the object as `kubectl apply` has applied it last: {} if it has not."""
-    text = (metadata.get("annotations") or {}).get(_LAST_APPLIED)
-    try:
-        found = json.loads(text) if isinstance(text, str) else {}
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _rules(title: str, obj: Object, minors: Minors) -> Iterator[Statement]:

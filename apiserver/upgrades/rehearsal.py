@@ -17,6 +17,7 @@ from inkube.apiserver.upgrades.minors import Minors
 from inkube.apiserver.upgrades.replays import NAMED, OK, Answers, Forks, compared
 from inkube.apiserver.upgrades.statements import ERRORS, Code, Gate, Report, Statement
 from inkube.schemas import builtin, releases
+from inkube.schemas.lastapplied import last_applied
 from inkube.schemas.objects import Object
 from inkube.schemas.status import StatusError
 from inkube.storage import Record
@@ -121,7 +122,7 @@ def _fails(statements: Sequence[Statement]) -> bool:
 async def _last_applied(title: str, obj: Object, forks: Forks) -> list[Statement]:
     """Create an object as kubectl has applied it last. It can have fields that the minor of the
     cluster drops, and that the later one judges."""
-    applied = references.last_applied(obj["metadata"])
+    applied = last_applied(obj["metadata"])
     if applied.get("kind") != obj["kind"] or not isinstance(applied.get("metadata"), dict):
         return []
     namespace = obj["metadata"].get("namespace")

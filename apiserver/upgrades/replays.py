@@ -34,10 +34,10 @@ class Forks(NamedTuple):
     old: Api
     new: Api
 
-    async def ask(self, method: str, path: str, body: Any, media: str = "") -> Answers:
+    async def send(self, method: str, path: str, body: Any, media: str = "") -> Answers:
         """Send a dry run to both."""
         return Answers(
-            *await asyncio.gather(*(api.ask(method, path, body, _DRY, media) for api in self))
+            *await asyncio.gather(*(api.send(method, path, body, _DRY, media) for api in self))
         )
 
     async def update(self, obj: Object) -> Answers:
@@ -46,7 +46,7 @@ class Forks(NamedTuple):
         annotations = {**(metadata.get("annotations") or {}), _TOUCHED: "true"}
         body = {**obj, "metadata": {**metadata, "annotations": annotations}}
         resource = self.new.client.resource_of(obj)
-        return await self.ask(
+        return await self.send(
             "PUT", resource.path(metadata.get("namespace", ""), metadata["name"]), body
         )
 
@@ -62,7 +62,7 @@ class Forks(NamedTuple):
             body["spec"] = {name: value for name, value in spec.items() if name not in left}
         body.pop("status", None)
         resource, _ = (api.client.resource_of(obj) for api in self)
-        return await self.ask("POST", resource.path(metadata.get("namespace", "")), body)
+        return await self.send("POST", resource.path(metadata.get("namespace", "")), body)
 
 
 def compared(code: Code, title: str, answers: Answers) -> Iterator[Statement]:

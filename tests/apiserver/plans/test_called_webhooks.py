@@ -82,7 +82,7 @@ async def test_webhooks_are_called_for_dry_runs_only(planned, config_map):
     plan = await planned.plan(config_map("sky"), config_map("bad"), call_webhooks=True)
     fine, bad = plan.outcomes
     assert fine.action.value == "create"
-    assert fine.asked == ["labels.example.com", "names.example.com"]
+    assert fine.called_webhooks == ["labels.example.com", "names.example.com"]
     assert fine.webhooks == []
     assert [(each.path, each.new) for each in fine.mutations] == [("metadata.labels.seen", "yes")]
     assert (bad.action.value, bad.code) == ("refused", 400)
@@ -98,7 +98,7 @@ async def test_webhooks_are_not_called_by_default(planned, config_map):
     (found,) = (await planned.plan(config_map("bad"))).outcomes
     assert found.action.value == "create"
     assert found.webhooks == ["labels.example.com", "names.example.com"]
-    assert (found.asked, planned.judge.heard) == ([], [])
+    assert (found.called_webhooks, planned.judge.heard) == ([], [])
 
 
 async def test_webhooks_of_services_need_an_address(planned, config_map):

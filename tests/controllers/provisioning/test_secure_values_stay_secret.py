@@ -10,7 +10,7 @@ from worlds import PROVISIONING
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.informer import Key
 from inkube.controllers.secure import Entry, SecureValues
-from inkube.schemas.sealing import LAST_APPLIED
+from inkube.schemas.lastapplied import LAST_APPLIED
 
 SECRET = "hunter2-hunter2"
 
