@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from inkube.apiserver.explore.observations import Read
 from inkube.apiserver.explore.states import State
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.sources import Snapshot
@@ -36,6 +37,8 @@ class Result:
     """A finished run. A run ends with the first step whose state is not the expected one."""
 
     steps: list[StepResult] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    """The collections that the controller lists or watches, also at its start."""
     struck: bool = True
     """Whether the disturbance of the plan took place."""
     exit_code: int | None = None

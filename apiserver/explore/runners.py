@@ -77,12 +77,11 @@ class Outside:
             observations.occurrences([step.requests for step in result.steps])
             for result in (first, second)
         )
-        requests = itertools.chain.from_iterable(step.requests for step in first.steps)
         writes = observations.common(one, other)
         if not writes:
             return []
         others = objectplans.plans(self._scenario.steps, self._space, seed)
-        return planning.plans(self._scenario, writes, observations.reads(requests), others)
+        return planning.plans(self._scenario, writes, first.reads, others)
 
 
 class Inside:

@@ -15,7 +15,7 @@ from inkube.apiserver import access, manifests
 from inkube.apiserver.explore import acting, controllers, invariants, judges, space
 from inkube.apiserver.explore.controllers import Running
 from inkube.apiserver.explore.objectplans import Space
-from inkube.apiserver.explore.observations import is_write
+from inkube.apiserver.explore.observations import is_write, reads
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
@@ -119,6 +119,7 @@ class _Run:
             if self._running is not None:
                 result.exit_code = self._running.exit_code
                 await self._running.stop()
+        result.reads = reads(self._log.requests)
         result.log = controllers.tail(self._output)
         result.history = [str(change).strip() for change in self._log.history()]
         return result

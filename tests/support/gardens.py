@@ -96,6 +96,8 @@ class Api:
         version = found["metadata"]["resourceVersion"]
         query = {"watch": "1", "resourceVersion": version}
         async with self._session.get(path, params=query) as answer:
+            if answer.status >= 400:
+                raise Refused(answer.status)
             async for line in answer.content:
                 event = json.loads(line)
                 if event["type"] == "ERROR":
