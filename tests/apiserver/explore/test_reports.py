@@ -97,7 +97,7 @@ def test_a_marked_test_explores_the_scenario_that_it_returns(pytester):
         def test_without_a_scenario():
             return 1
     """)
-    done = pytester.runpytest()
+    done = pytester.runpytest("-o", "asyncio_default_fixture_loop_scope=function")
     done.assert_outcomes(passed=1, failed=2)
     done.stdout.fnmatch_lines_random(
         [
