@@ -29,9 +29,12 @@ def test_a_path_can_be_a_text():
     assert (options.data, options.audit_log) == (Path("it.db"), Path("audit.log"))
 
 
-def test_an_unknown_option_is_refused_with_the_names_of_all():
-    values: Any = {"prot": 1}
-    with pytest.raises(TypeError, match=r"there is no option prot; the options are .*\bport,"):
+@pytest.mark.parametrize(
+    ("name", "advice"), [("prot", r"did you mean port\?"), ("zzz", r"the options are .*\bport,")]
+)
+def test_an_unknown_option_is_refused_with_a_similar_name_or_all(name, advice):
+    values: Any = {name: 1}
+    with pytest.raises(TypeError, match=f"there is no option {name}; {advice}"):
         APIServer(**values)
 
 
