@@ -146,6 +146,10 @@ def plan_command(
         call_webhooks=call_webhooks,
         service_addresses=services,
     )
+    if context is None and not data.exists():
+        raise click.ClickException(
+            f"{data}: no such file; name the cluster with --data FILE or --from-cluster CONTEXT"
+        )
     try:
         wanted = _read(files)
         planned = partial(_plan, wanted=wanted, options=options, workloads=workloads)

@@ -199,3 +199,11 @@ def test_an_object_that_no_server_can_read_is_named(broken, data, tmp_path, conf
     assert done.exit_code == 1
     assert "broken.json: " in done.stderr
     assert "apiVersion must be a text, and metadata an object" in done.stderr
+
+
+def test_a_plan_without_data_says_how_to_name_the_cluster(tmp_path, config_map):
+    file, data = tmp_path / "sky.json", tmp_path / "missing.db"
+    file.write_text(json.dumps(config_map("sky")))
+    done = CliRunner().invoke(main, ["plan", "-f", str(file), "--data", str(data)])
+    assert done.exit_code == 1
+    assert "missing.db: no such file; name the cluster with --data FILE or" in done.stderr
