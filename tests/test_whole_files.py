@@ -14,7 +14,7 @@ OTHERS = {
     "storage/repair.py": "locks a data file, and links the old one before a whole one replaces it",
     "apiserver/auth/tls.py": "a key for OpenSSL, in a temporary folder of the owner",
     "apiserver/auth/frontproxy.py": "as above",
-    "apiserver/http/audit.py": "appends lines to a log",
+    "apiserver/http/auditfiles.py": "appends lines to a log, and rotates it",
     "apiserver/explore/controllers.py": "appends the output of a controller to a log",
     "controllers/workloads/kubelet/files.py": "packs an archive in memory",
     "apiserver/commands/example.py": "copies each file with wholefiles.write",

@@ -94,7 +94,7 @@ async def _capture_lists(
         for address, listed in found.items():
             for item in listed.items:
                 await recorder.put(kind, item)
-                versions[item["metadata"]["uid"]] = item["metadata"]["resourceVersion"]
+                versions[item["metadata"]["uid"]] = item["metadata"].get("resourceVersion", "")
             following.append(WatchedKind(kind._replace(address=address), listed.version))
     if len(following) > WATCHES:
         raise ClusterError(f"{len(following)} lists are too many to follow; name kinds (-r)")

@@ -21,6 +21,7 @@ from inkube.apiserver.explore import (
     scenarios,
 )
 from inkube.apiserver.testing import statepages
+from inkube.storage import wholefiles
 
 _PATH = click.Path(path_type=Path, exists=True)
 _FORMATS = ("text", "json", "junit", "sarif", "pytest")
@@ -118,14 +119,14 @@ def _keep(finding: Finding, folder: Path) -> None:
     """Save a finding: its end state as a snapshot and as a page, and what repeats it."""
     folder.mkdir(parents=True, exist_ok=True)
     name = replays.name(finding)
-    (folder / f"{name}.yaml").write_text(replays.scenario(finding))
-    (folder / f"test_{name}.py").write_text(replays.tests([finding]))
+    wholefiles.write(folder / f"{name}.yaml", replays.scenario(finding))
+    wholefiles.write(folder / f"test_{name}.py", replays.tests([finding]))
     state = finding.result.snapshot if finding.result is not None else None
     if state is not None:
         (folder / f"{name}.db").unlink(missing_ok=True)
         asyncio.run(state.save(folder / f"{name}.db"))
         page = asyncio.run(statepages.of_file(state, finding.plan.name))
-        (folder / f"{name}.html").write_text(page)
+        wholefiles.write(folder / f"{name}.html", page)
 
 
 def _again(

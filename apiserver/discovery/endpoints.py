@@ -158,7 +158,7 @@ class Endpoints:
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Serve `/metrics` in Prometheus' exposition format."""
+        """Serve `/metrics` in Prometheus' exposition format, as gzip for clients that accept it."""
         every, total, entries = await self._all_figures(), Metrics(), Counter[str]()
         commits = Durations()
         for figures in every:
@@ -185,7 +185,10 @@ class Endpoints:
             build={name: version[member] for name, member in _BUILD.items()},
         )
         text = http.exposition.text(exposed)
-        return BodyResponse(text, CIMultiDict({"Content-Type": self._content_type}))
+        response = BodyResponse(text, CIMultiDict({"Content-Type": self._content_type}))
+        accepted = request.headers.get(hdrs.ACCEPT_ENCODING, "")
+        responses.compress(response, accepted, smallest=0)  # as promhttp.HandlerFor
+        return response
 
     async def levels(
         self, request: web.BaseRequest, info: RequestInfo, user: User

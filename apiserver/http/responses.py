@@ -118,10 +118,10 @@ def unknown_path(*, plain: bool) -> web.Response:
     return plain_not_found()
 
 
-def compress(response: BodyResponse, accept_encoding: str) -> None:
-    """Send a large body as gzip if the client accepts that."""
+def compress(response: BodyResponse, accept_encoding: str, *, smallest: int = GZIP_FROM) -> None:
+    """Send a body of at least `smallest` bytes as gzip if the client accepts that."""
     body = response.body
-    if not _accepts_gzip(accept_encoding) or (isinstance(body, bytes) and len(body) < GZIP_FROM):
+    if not _accepts_gzip(accept_encoding) or (isinstance(body, bytes) and len(body) < smallest):
         return
     response.compressed = True
     response.headers["Content-Encoding"] = "gzip"

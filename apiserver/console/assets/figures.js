@@ -32,8 +32,15 @@ export function parse(text) {
   return found;
 }
 
-/** Read the figures once. */
-export async function readFigures() {
+let reading = null;
+
+/** Read the figures once; calls at the same time share a request. */
+export function readFigures() {
+  reading ||= read().finally(() => (reading = null));
+  return reading;
+}
+
+async function read() {
   try {
     const next = parse(await askText("/metrics"));
     const before = figures.get();
