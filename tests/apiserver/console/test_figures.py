@@ -65,8 +65,8 @@ def test_the_first_paint_is_quick_and_little_is_transferred(kube, read):
         if paint < longest:
             break
     entries = page.evaluate(
-        "['navigation', 'resource'].flatMap(sort => performance.getEntriesByType(sort))"
-        ".map(each => each.transferSize)"
+        "[...new Map(['navigation', 'resource'].flatMap(sort => performance.getEntriesByType(sort))"
+        ".map(each => [each.name, each.transferSize])).values()]"  # each once
     )
     total = sum(entries)
     print(f"first paint {paint:.0f} ms, {total:,} bytes of {len(entries)} requests")
