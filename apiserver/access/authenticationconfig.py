@@ -29,8 +29,7 @@ def read(path: Path) -> Anonymous:
     try:
         document = golang.goyaml.loads(path.read_bytes()).value
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise ValueError(f"{failure}: open {path}: {why}") from error
+        raise ValueError(f"{failure}: {golang.gotext.open_error(path, error)}") from error
     except golang.unmarshal.DecodeError as error:
         raise ValueError(f"{failure}: {error}") from error
     members = document if isinstance(document, dict) else {}

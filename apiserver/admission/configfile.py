@@ -34,7 +34,7 @@ def read(path: Path) -> Settings:
     except OSError as error:
         raise ValueError(
             f'unable to read admission control configuration from "{path}" '
-            f"[open {path}: {(error.strerror or str(error)).lower()}]"
+            f"[{golang.gotext.open_error(path, error)}]"
         ) from error
     kind = document.get("apiVersion"), document.get("kind")
     if kind[0] not in _VERSIONS or kind[1] != _KIND:

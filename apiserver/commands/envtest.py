@@ -13,6 +13,7 @@ import click
 from inkube.apiserver import envtest
 from inkube.apiserver.envtest import Arguments, Flag, FlagError, assets, etcd, flags, kubeflags
 from inkube.schemas import releases
+from inkube.schemas.golang import gotext
 from inkube.storage import StorageError
 
 _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
@@ -52,16 +53,11 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
     try:
         envtest.kubeapi.run(given)
     except OSError as error:
-        raise click.ClickException(_as_go(error)) from error
+        known = error.filename is not None
+        why = gotext.open_error(error.filename, error) if known else str(error)
+        raise click.ClickException(why) from error
     except (FlagError, etcd.EtcdError, StorageError, ValueError) as error:
         raise click.ClickException(str(error)) from error
-
-
-def _as_go(error: OSError) -> str:
-    """Return the text of an error of a file as Go prints it."""
-    if error.filename is None:
-        return str(error)
-    return f"open {error.filename}: {(error.strerror or str(error)).lower()}"
 
 
 @click.command("etcd", context_settings=_WHOLE)

@@ -70,9 +70,9 @@ def read_policy(path: Path) -> Object:
     try:
         document = golang.goyaml.loads(path.read_bytes()).value
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = golang.gotext.open_error(path, error)
         raise ValueError(
-            f'loading audit policy file: failed to read file path "{path}": open {path}: {why}'
+            f'loading audit policy file: failed to read file path "{path}": {why}'
         ) from error
     except golang.unmarshal.DecodeError as error:
         raise ValueError(f"{path} is not an audit policy: {error}") from error

@@ -131,3 +131,8 @@ def syntax(value: Any) -> str:
 def go_strings(texts: list[str]) -> str:
     """`%#v` of a []string."""
     return "[]string{" + ", ".join(map(quote, texts)) + "}"
+
+
+def open_error(path: object, error: OSError) -> str:
+    """Return the text of an error of a file as Go prints it (io/fs.PathError of os.Open)."""
+    return f"open {path}: {(error.strerror or str(error)).lower()}"
