@@ -178,16 +178,20 @@ class App:
     ) -> None:
         """Pass a finished request to the listeners, with its body. For a rejected request, this is
         the part of the body that was read."""
-        heard, received = begun
+        context, received = begun
         sent = request.received_body
-        if heard.asked is not None and request.method not in _READS and response.status < 400:
+        if (
+            context.api_request is not None
+            and request.method not in _READS
+            and response.status < 400
+        ):
             sent = await request.read()
-        heard.impersonation, heard.reason = request.impersonation, request.reason
+        context.impersonation, context.reason = request.impersonation, request.reason
         if request.impersonation is not None:
-            heard.user = request.impersonation.user
-        elif heard.user is None:
+            context.user = request.impersonation.user
+        elif context.user is None:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
-                heard.user = self._parts.access.identify(request)
+                context.user = self._parts.access.identify(request)
         body = getattr(response, "body", None)
         finished = http.audit.FinishedRequest(
             id=request_id,
@@ -202,7 +206,7 @@ class App:
             response=body if isinstance(body, bytes) else b"",
         )
         for listener in tuple(self._parts.listeners):
-            listener(finished, heard)
+            listener(finished, context)
 
     async def _respond(
         self,
@@ -372,21 +376,21 @@ class App:
         manager = ""
         if request.method not in _READS:
             manager = manager_name(request.headers.get(hdrs.USER_AGENT, ""))
-        asked = route.request(info, user, request.lifetime, manager)
+        api_request = route.request(info, user, request.lifetime, manager)
         if audit_context is not None:
-            audit_context.asked = asked
+            audit_context.api_request = api_request
         if info.assumes_namespace:
-            asked.warn(_ASSUMED_NAMESPACE.format(info.namespace))
+            api_request.warn(_ASSUMED_NAMESPACE.format(info.namespace))
         if route.served.version.deprecated:
-            asked.warn(route.served.version.deprecation_warning)
+            api_request.warn(route.served.version.deprecation_warning)
         wording = route.resource.wording
         try:
             if not route.is_misplaced:
-                return await parts.routes.serve(route, request, info, asked, injection)
+                return await parts.routes.serve(route, request, info, api_request, injection)
             return responses.unknown_path(plain=wording.unknown_is_plain)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
-            return responses.error(wording.refusal(error), form, asked.warnings)
+            return responses.error(wording.refusal(error), form, api_request.warnings)
 
     async def _serve_unknown(
         self, request: Request, info: RequestInfo, user: User

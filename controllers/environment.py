@@ -80,12 +80,12 @@ class Memo:
     def __init__(self) -> None:
         self._answers: dict[Any, asyncio.Future[Any]] = {}
 
-    async def __call__(self, key: Any, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the result for `key`. Calls `ask` at the first use of the key, and again after a
+    async def __call__(self, key: Any, load: Callable[[], Awaitable[T]]) -> T:
+        """Return the result for `key`. Calls `load` at the first use of the key, and again after a
         failure."""
         future = self._answers.get(key)
         if future is None or (future.done() and (future.cancelled() or future.exception())):
-            future = asyncio.ensure_future(ask())
+            future = asyncio.ensure_future(load())
             self._answers[key] = future
         answer: T = await asyncio.shield(future)
         return answer

@@ -39,15 +39,15 @@ class Finalizer:
 class Finalizers:
     """The steps of a kind, and the names of the default finalizers.
 
-    `told` is the member of `status` for the reason why an object is not removed yet.
+    `reason_member` is the member of `status` for the reason why an object is not removed yet.
     """
 
     def __init__(
-        self, *steps: Finalizer, default: Sequence[str] | None = None, told: str = ""
+        self, *steps: Finalizer, default: Sequence[str] | None = None, reason_member: str = ""
     ) -> None:
         self.steps: Sequence[Finalizer] = steps
         self._default = [each.name for each in steps] if default is None else list(default)
-        self._reason_member = told
+        self._reason_member = reason_member
 
     @property
     def names(self) -> frozenset[str]:

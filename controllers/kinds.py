@@ -127,7 +127,7 @@ class KindModule(Generic[R]):
     def __post_init__(self) -> None:
         """Raise ValueError for a status that the controller of the checks could not write."""
         if (self.checks or self.unique) and self.reports_checks:
-            models.telling_errors(self.model.definition)
+            models.with_empty_errors(self.model.definition)
 
     @property
     def has_secrets(self) -> bool:
@@ -155,7 +155,7 @@ class KindModule(Generic[R]):
         """The definition, which the registry serves."""
         declared, own = self.model.definition, tuple(self._own_subresources())
         if self.check_set.checks and self.reports_checks:
-            declared = models.telling_errors(declared)
+            declared = models.with_empty_errors(declared)
         flags = {each.name for each in fields(declared)} & {each.name for each in fields(self)}
         return replace(
             declared,

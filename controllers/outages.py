@@ -70,8 +70,8 @@ class Outages:
             self._end("the controllers that failed are stopped")
         self._failing = left
 
-    def _end(self, what: str) -> None:
+    def _end(self, message: str) -> None:
         assert self._since is not None
         seconds = (self._clock.now() - self._since).total_seconds()
-        logger.warning("%s, after %.0f s of failures", what, seconds)
+        logger.warning("%s, after %.0f s of failures", message, seconds)
         self._failing.clear()

@@ -2,7 +2,7 @@
 
     async def boil(job, progress, env):
         for minute in range(job.spec.minutes):
-            await progress.tell(minute, of=job.spec.minutes)
+            await progress.report(minute, of=job.spec.minutes)
         return {"state": "success", "message": "boiled"}
 
     KindModule(Boiling, work=Work(boil))
@@ -36,7 +36,7 @@ SECONDS = 1.0
 
 
 class Progress:
-    """The progress of one job. `tell` writes it if it increased, but not too often."""
+    """The progress of one job. `report` writes it if it increased, but not too often."""
 
     def __init__(self, write: Callable[[Object], Awaitable[None]], env: Environment) -> None:
         self._write = write
@@ -45,7 +45,7 @@ class Progress:
         self._percent = 0
         self.updates = 0
 
-    async def tell(self, done: int, *, of: int, message: str = "") -> None:
+    async def report(self, done: int, *, of: int, message: str = "") -> None:
         """Report that `done` of `of` parts are finished."""
         percent = min(99, 100 * done // of) if of > 0 else 0
         now = self._clock.monotonic()

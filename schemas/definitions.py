@@ -90,7 +90,7 @@ class Column(NamedTuple):
     counts: bool = False
     """Show the number of items of the list or map at the path. Only kinds declared in Python can
     set this field and the next ones."""
-    tells_presence: bool = False
+    shows_presence: bool = False
     """Show whether the path has a value: a label, for example."""
     zero: Any = None
     """The value to show if the path has no value."""

@@ -186,10 +186,10 @@ def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, internal.InternalValue):
-        if value.given is None and not value.is_list:
+        if value.data is None and not value.is_list:
             return "null"  # a nil pointer, which Go prints like this text
         print_value = gosource.items if value.is_list else gosource.value
-        return Verbatim(print_value(value.name, value.given, minor))
+        return Verbatim(print_value(value.name, value.data, minor))
     if isinstance(value, fielderrors.Sourced):
         return Verbatim(value.go)
     if isinstance(value, Verbatim):

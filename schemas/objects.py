@@ -26,20 +26,20 @@ class Empty(NamedTuple):
     value: Any
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Whether two values are equal as JSON (reflect.DeepEqual): 1, 1.0 and true differ from each
     other, and the order of members has no effect."""
-    return one is other or (
-        bool(one == other) and (_same_text(one, other) or _same_types(one, other))
+    return value is other or (
+        bool(value == other) and (_same_text(value, other) or _same_types(value, other))
     )
 
 
-def _same_text(one: Any, other: Any) -> bool:
+def _same_text(value: Any, other: Any) -> bool:
     """Whether equal values also have the same JSON text: a fast check that usually succeeds."""
-    if one.__class__ is not dict and one.__class__ is not list:
+    if value.__class__ is not dict and value.__class__ is not list:
         return False
     try:
-        return orjson.dumps(one, option=_EXACT) == orjson.dumps(other, option=_EXACT)
+        return orjson.dumps(value, option=_EXACT) == orjson.dumps(other, option=_EXACT)
     except TypeError:  # an integer beyond 64 bits, or a map without entries
         return False
 
@@ -47,14 +47,14 @@ def _same_text(one: Any, other: Any) -> bool:
 _EXACT = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_SUBCLASS
 
 
-def _same_types(one: Any, other: Any) -> bool:
+def _same_types(value: Any, other: Any) -> bool:
     """Whether values that are equal in Python also have equal types at every depth."""
-    if one.__class__ is not other.__class__:
+    if value.__class__ is not other.__class__:
         return False
-    if one.__class__ is dict:
-        return all(_same_types(item, other[name]) for name, item in one.items())
-    if one.__class__ is list:
-        return all(map(_same_types, one, other))
+    if value.__class__ is dict:
+        return all(_same_types(item, other[name]) for name, item in value.items())
+    if value.__class__ is list:
+        return all(map(_same_types, value, other))
     return True
 
 

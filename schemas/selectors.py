@@ -442,9 +442,9 @@ def _check_equality(term: FieldTerm, version: Version) -> None:
         raise status.bad_request(f"fieldSelector value of field {quote(term.path)} is empty")
 
 
-def _key_matcher(field: SelectableField, found: Sequence[Requirement]) -> Matcher:
+def _key_matcher(field: SelectableField, requirements: Sequence[Requirement]) -> Matcher:
     """The condition on several keys of a map, whose values are texts."""
-    members, match = field.path.split("."), LabelConditions(found).match
+    members, match = field.path.split("."), LabelConditions(requirements).match
 
     def matches(obj: Object) -> bool:
         value: Any = obj
@@ -456,10 +456,10 @@ def _key_matcher(field: SelectableField, found: Sequence[Requirement]) -> Matche
     return matches
 
 
-def _field_matcher(field: SelectableField, found: Sequence[Requirement]) -> Matcher:
+def _field_matcher(field: SelectableField, requirements: Sequence[Requirement]) -> Matcher:
     paths, zero = tuple(field.path.split("|")), field.zero
     condition = _Condition()
-    for requirement in found:
+    for requirement in requirements:
         condition.add(requirement.operator, requirement.values)
 
     def matches(obj: Object) -> bool:

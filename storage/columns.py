@@ -34,17 +34,17 @@ class Columns(Sequence[Entry]):
         return len(self.keys)
 
     @overload
-    def __getitem__(self, place: SupportsIndex) -> Entry: ...
+    def __getitem__(self, index: SupportsIndex) -> Entry: ...
     @overload
-    def __getitem__(self, place: slice) -> Self: ...
-    def __getitem__(self, place: SupportsIndex | slice) -> Entry | Self:
-        if isinstance(place, slice):
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Entry | Self:
+        if isinstance(index, slice):
             part = type(self)(self.make)
-            part.keys, part.revisions = self.keys[place], self.revisions[place]
-            part.created, part.data = self.created[place], self.data[place]
+            part.keys, part.revisions = self.keys[index], self.revisions[index]
+            part.created, part.data = self.created[index], self.data[index]
             return part
         return self.make(
-            (self.keys[place], self.revisions[place], self.created[place], self.data[place])
+            (self.keys[index], self.revisions[index], self.created[index], self.data[index])
         )
 
     def __iter__(self) -> Iterator[Entry]:
@@ -71,19 +71,19 @@ class Columns(Sequence[Entry]):
         self.created += other.created
         self.data += other.data
 
-    def insert(self, place: int, entry: Entry) -> None:
+    def insert(self, index: int, entry: Entry) -> None:
         """Insert an entry before a position."""
-        self.keys.insert(place, entry.key)
-        self.revisions.insert(place, entry.revision)
-        self.created.insert(place, entry.created)
-        self.data.insert(place, entry.data)
+        self.keys.insert(index, entry.key)
+        self.revisions.insert(index, entry.revision)
+        self.created.insert(index, entry.created)
+        self.data.insert(index, entry.data)
 
-    def replace(self, place: int, entry: Entry) -> None:
+    def replace(self, index: int, entry: Entry) -> None:
         """Replace the entry at a position."""
-        self.keys[place] = entry.key  # so that the older copy of the text is freed
-        self.revisions[place] = entry.revision
-        self.created[place] = entry.created
-        self.data[place] = entry.data
+        self.keys[index] = entry.key  # so that the older copy of the text is freed
+        self.revisions[index] = entry.revision
+        self.created[index] = entry.created
+        self.data[index] = entry.data
 
     def delete(self, places: int | slice) -> None:
         """Remove the entry or the entries at positions."""

@@ -11,9 +11,11 @@ class Failures:
     """Counts consecutive failures. `what` names the action in the log; `first` and `longest` are
     delays in seconds."""
 
-    def __init__(self, logger: logging.Logger, what: str, *, first: float, longest: float) -> None:
+    def __init__(
+        self, logger: logging.Logger, operation: str, *, first: float, longest: float
+    ) -> None:
         self._logger = logger
-        self._operation = what
+        self._operation = operation
         self._first = first
         self._longest = longest
         self._count = 0

@@ -111,20 +111,20 @@ class Pages:
             if row is not None:
                 yield row
 
-    def _cell(self, page: bytes, place: int) -> tuple[int, bytes]:
+    def _cell(self, page: bytes, offset: int) -> tuple[int, bytes]:
         """Return the row id and the content of a cell (section 1.6 of the format)."""
-        length, place = _varint(page, place)
-        row, place = _varint(page, place)
+        length, offset = _varint(page, offset)
+        row, offset = _varint(page, offset)
         most = self._usable - 35
         if length <= most:
-            if place + length > len(page):
+            if offset + length > len(page):
                 raise _Damaged
-            return row, page[place : place + length]
+            return row, page[offset : offset + length]
         least = (self._usable - 12) * 32 // 255 - 23
         here = least + (length - least) % (self._usable - 4)
         here = here if here <= most else least
-        parts = [page[place : place + here]]
-        missing, after = length - here, _number(page, place + here)
+        parts = [page[offset : offset + here]]
+        missing, after = length - here, _number(page, offset + here)
         seen: set[int] = set()
         while missing > 0:
             more = self._page_at_last(after) if after else b""
@@ -182,18 +182,18 @@ def _cells(content: bytes) -> Sequence[Any]:
     return cells
 
 
-def _varint(content: bytes, place: int) -> tuple[int, int]:
+def _varint(content: bytes, offset: int) -> tuple[int, int]:
     """Return a number of at most nine bytes, and the place after it."""
     value = 0
     for _ in range(8):
-        byte = content[place]
-        place += 1
+        byte = content[offset]
+        offset += 1
         value = value << 7 | byte & 127
         if byte < 128:
-            return value, place
-    return value << 8 | content[place], place + 1
+            return value, offset
+    return value << 8 | content[offset], offset + 1
 
 
-def _number(page: bytes, place: int) -> int:
-    number: int = struct.unpack_from(">I", page, place)[0]
+def _number(page: bytes, offset: int) -> int:
+    number: int = struct.unpack_from(">I", page, offset)[0]
     return number

@@ -150,9 +150,11 @@ def _fill(
     ]
 
 
-def _settle(connection: sqlite3.Connection, dropped: list[soundness.Finding], told: int) -> int:
-    """Compact what contradicts itself, begin an epoch, also above the revision `told` of an alarm,
-    and return the revision up to which the log was compacted (0: no history was removed)."""
+def _settle(
+    connection: sqlite3.Connection, dropped: list[soundness.Finding], alarm_revision: int
+) -> int:
+    """Compact what contradicts itself, begin an epoch, also above the revision of an alarm, and
+    return the revision up to which the log was compacted (0: no history was removed)."""
     compacted = soundness.first(connection, soundness.MARK, "compacted") or FIRST_REVISION
     _set_mark(connection, "compacted", compacted)
     ends = [each.until for each in soundness.contradictions(connection)] + [
@@ -168,16 +170,16 @@ def _settle(connection: sqlite3.Connection, dropped: list[soundness.Finding], to
     known = max(
         soundness.first(connection, query) or 0 for query in (soundness.LAST, soundness.LAST_MARK)
     )
-    epoch = max(known, until, told) + EPOCH
+    epoch = max(known, until, alarm_revision) + EPOCH
     for name in ("epoch", f"epoch-{epoch}"):
         _set_mark(connection, name, epoch)
     connection.execute("COMMIT")
     return until
 
 
-def _replace(path: Path, made: Path) -> Path:
+def _replace(path: Path, repaired: Path) -> Path:
     """Put the new file in the place of the old one, and return the path at which the old one is."""
-    with made.open("rb") as file:
+    with repaired.open("rb") as file:
         os.fsync(file.fileno())
     number = 1
     while True:
@@ -193,7 +195,7 @@ def _replace(path: Path, made: Path) -> Path:
         wholefiles.create(copied, old.read_bytes(), mode=wholefiles.PRIVATE)
     old.unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
-    made.replace(path)
+    repaired.replace(path)
     return copy
 
 

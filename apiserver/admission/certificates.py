@@ -33,7 +33,7 @@ class _SignerRight(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is_request(resource) and operation == "UPDATE"
 
-    def _check(self, write: Write, what: str) -> None:
+    def _check(self, write: Write, verb: str) -> None:
         """Check the permission. Raises StatusError 403."""
         request, old = write.request, write.old or {}
         signer = (old.get("spec") or {}).get("signerName", "")
@@ -42,7 +42,7 @@ class _SignerRight(Plugin):
             action = Action(request.user, self.verb, _GROUP, "*", "signers", name=name)
             if self._authorizer.decide(action).allowed:
                 return
-        why = f'user not permitted to {what} requests with signerName "{signer}"'
+        why = f'user not permitted to {verb} requests with signerName "{signer}"'
         raise status.forbidden(_GROUP, _PLURAL, write.name, why)
 
 

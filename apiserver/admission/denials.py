@@ -73,8 +73,8 @@ class OwnerRights(Plugin):
                         "you can't set finalizers on",
                     )
 
-    def _require(self, write: Write, wanted: Attributes, why: str) -> None:
-        decision = self._authorizer.decide(wanted)
+    def _require(self, write: Write, attributes: Attributes, why: str) -> None:
+        decision = self._authorizer.decide(attributes)
         if not decision.allowed:
             raise refused(write, f"{why}: {decision.reason}, <nil>")
 

@@ -85,13 +85,13 @@ class Escalation(Plugin):
             raise status.not_found(GROUP, plural, name)
         self._confirm(write, granted)
 
-    def _confirm(self, write: Write, wanted: Sequence[Rule]) -> None:
+    def _confirm(self, write: Write, granted: Sequence[Rule]) -> None:
         """Raise StatusError 403 unless the user has all permissions in the rules
         (ConfirmNoEscalation)."""
         request = write.request
         held, failure = self._authorizer.rules_for(request.user, request.namespace)
         try:
-            missing = rules.uncovered(held, wanted)
+            missing = rules.uncovered(held, granted)
         except rules.TooManyParts:
             raise _refused(
                 write,

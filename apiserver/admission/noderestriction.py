@@ -239,12 +239,12 @@ def _check_slice(write: Write, node: str) -> None:
     raise refused(write, why)
 
 
-def _only(write: Write, node: str, what: str) -> status.StatusError:
-    return refused(write, f"node {quote(node)} can only {what}")
+def _only(write: Write, node: str, allowed: str) -> status.StatusError:
+    return refused(write, f"node {quote(node)} can only {allowed}")
 
 
-def _cannot_refer(write: Write, node: str, what: str) -> status.StatusError:
-    return refused(write, f"node {quote(node)} can not create pods that reference {what}")
+def _cannot_refer(write: Write, node: str, reference: str) -> status.StatusError:
+    return refused(write, f"node {quote(node)} can not create pods that reference {reference}")
 
 
 def _members(value: Any) -> Iterable[str]:

@@ -122,15 +122,15 @@ class Priority(Plugin):
         defaults = [one for one in classes if one.get("globalDefault")]
         if not defaults:
             return {}
-        default = min(defaults, key=lambda one: one.get("value", 0))
+        default = min(defaults, key=lambda each: each.get("value", 0))
         spec["priorityClassName"] = default["metadata"]["name"]
         return default
 
 
-def _settle(name: str, spec: Object, found: Object) -> None:
+def _settle(name: str, spec: Object, priority_class: Object) -> None:
     """Set the values of the class. Raises StatusError 403 if the pod has other values."""
-    value = found.get("value", 0)
-    policy = found.get("preemptionPolicy", _PREEMPTION)
+    value = priority_class.get("value", 0)
+    policy = priority_class.get("preemptionPolicy", _PREEMPTION)
     if spec.setdefault("priority", value) != value:
         why = (
             f"the integer value of priority ({spec['priority']}) must not be provided in pod "

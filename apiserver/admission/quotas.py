@@ -89,11 +89,11 @@ class QuotaAdmission(OnDemand):
             text = f"failed quota: {quota['metadata']['name']}: {why}"
             raise status.forbidden(*_PODS, write.name, text)
 
-    def _check(self, write: Write, entry: Entry, asked: quotas.Amounts) -> quotas.Amounts:
+    def _check(self, write: Write, entry: Entry, amounts: quotas.Amounts) -> quotas.Amounts:
         """The usage including the write, for the resources that the quota limits. Raises
         StatusError 403."""
         bounds = quotas.hard(entry.value)
-        requested = {name: amount for name, amount in asked.items() if name in bounds}
+        requested = {name: amount for name, amount in amounts.items() if name in bounds}
         used = {name: self._used(write.request, entry, name) for name in requested}
         more = {name: amount for name, amount in requested.items() if amount.sign > 0}
         beyond = quotas.exceeded(bounds, used, more)
@@ -104,11 +104,11 @@ class QuotaAdmission(OnDemand):
             raise status.forbidden(resource.group, resource.plural, write.name, why)
         return {name: used[name].add(requested[name]) for name in used}
 
-    def _charge(self, write: Write, key: str, asked: quotas.Amounts) -> list[writes.Write]:
+    def _charge(self, write: Write, key: str, amounts: quotas.Amounts) -> list[writes.Write]:
         """Return the writes that charge a quota. Raises StatusError 403 if the limit is
         exceeded."""
         entry = self._store.get(key)
-        used = {} if entry is None else self._check(write, entry, asked)
+        used = {} if entry is None else self._check(write, entry, amounts)
         return [_charged(entry, used)] if entry is not None and used else []
 
     def _used(self, request: Request, entry: Entry, name: str) -> Quantity:

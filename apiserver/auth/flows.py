@@ -76,7 +76,7 @@ def _by_precedence(
         level = levels.get((spec.get("priorityLevelConfiguration") or {}).get("name", ""))
         flow = Flow(meta["uid"], level["metadata"]["uid"] if level else "")
         flows.append((spec.get("matchingPrecedence", 0), meta["name"], spec, flow))
-    return [(spec, flow) for _, _, spec, flow in sorted(flows, key=lambda one: one[:2])]
+    return [(spec, flow) for _, _, spec, flow in sorted(flows, key=lambda flow: flow[:2])]
 
 
 def _matches(schema: Object, info: RequestInfo, user: User) -> bool:

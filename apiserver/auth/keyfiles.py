@@ -40,15 +40,15 @@ CHECKS: Mapping[str, Callable[[bytes], object]] = {
 """Functions that raise an exception for a damaged key."""
 
 
-def check(name: str, key: bytes, place: str) -> None:
+def check(name: str, key: bytes, location: str) -> None:
     """Check a stored key. Raises ValueError, which names its place and tells what to do."""
     try:
         CHECKS[name](key)
     except Exception as error:  # those of several libraries
         raise ValueError(
-            f"{place} is empty or damaged: {str(error) or type(error).__name__}. Restore it from a "
-            "backup. If there is none, remove it: a new key is created, and what was signed or "
-            "encrypted with the old one is invalid"
+            f"{location} is empty or damaged: {str(error) or type(error).__name__}. Restore it "
+            "from a backup. If there is none, remove it: a new key is created, and what was signed "
+            "or encrypted with the old one is invalid"
         ) from error
 
 

@@ -31,31 +31,31 @@ class Kind(NamedTuple):
     prefix: str
 
 
-def of_kubernetes(wanted: Sequence[str]) -> Iterator[Kind]:
+def of_kubernetes(selected: Sequence[str]) -> Iterator[Kind]:
     """Yield the built-in kinds with these names. Without names, yield all that are captured by
     default."""
     for definition in builtin.definitions():
         name = definition.group, definition.names.plural
         if "watch" not in definition.verbs or name == ("events.k8s.io", "events"):
             continue
-        if name in FIRST or _is_wanted(wanted, *name, definition.names.kind):
+        if name in FIRST or _is_wanted(selected, *name, definition.names.kind):
             address = Address(name[0], definition.storage_version.name, name[1])
             yield Kind(address, keys.prefix(address.plural))
 
 
-def of_definitions(crds: Sequence[Object], wanted: Sequence[str]) -> Iterator[Kind]:
+def of_definitions(crds: Sequence[Object], selected: Sequence[str]) -> Iterator[Kind]:
     """Yield the kinds of CRDs with these names, or all of them without names."""
     for crd in crds:
         spec = crd["spec"]
         names = spec["names"]
         stored = next(each["name"] for each in spec["versions"] if each["storage"])
-        if _is_wanted(wanted, spec["group"], names["plural"], names["kind"]):
+        if _is_wanted(selected, spec["group"], names["plural"], names["kind"]):
             address = Address(spec["group"], stored, names["plural"])
             yield Kind(address, keys.prefix(address.plural, address.group))
 
 
-def _is_wanted(wanted: Sequence[str], group: str, plural: str, kind: str) -> bool:
-    if not wanted:
+def _is_wanted(selected: Sequence[str], group: str, plural: str, kind: str) -> bool:
+    if not selected:
         return (group, plural) not in LEFT_OUT
     names = {plural, f"{plural}.{group}", kind.lower()}
-    return any(each.lower() in names for each in wanted)
+    return any(each.lower() in names for each in selected)

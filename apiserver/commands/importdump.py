@@ -98,12 +98,12 @@ def run(source: Path | None, file: Path, options: ImportOptions | None = None) -
         raise click.ClickException(str(error)) from error
 
 
-def show(found: Imported) -> None:
+def show(imported: Imported) -> None:
     """Print what was imported, and the table of what was not read."""
-    counts, dump = found.counts, found.dump
+    counts, dump = imported.counts, imported.dump
     click.echo(
         f"{dump.tool} of {meta.format_time(dump.time)}: {sum(counts.by_kind.values())} objects of "
-        f"{len(counts.by_kind)} kinds, {found.logs} logs"
+        f"{len(counts.by_kind)} kinds, {imported.logs} logs"
     )
     if counts.changed or counts.deleted or counts.unchanged or counts.kept:
         click.echo(
@@ -112,31 +112,31 @@ def show(found: Imported) -> None:
         )
     if counts.renumbered:
         click.echo(f"{counts.renumbered} objects have other resource versions than in the cluster")
-    if found.made:
-        click.echo(f"without a definition, served as they are: {', '.join(found.made)}")
-    if len(found.findings):
+    if imported.generated:
+        click.echo(f"without a definition, served as they are: {', '.join(imported.generated)}")
+    if len(imported.findings):
         click.echo("not read:")
-    for line in found.findings:
+    for line in imported.findings:
         example = line.example if len(line.example) <= _EXAMPLE else f"…{line.example[-_EXAMPLE:]}"
         click.echo(f"  {line.parts:>7}  {line.reason}  ({example})")
 
 
-def _as_json(found: Imported) -> dict[str, Any]:
-    counts, dump = found.counts, found.dump
+def _as_json(imported: Imported) -> dict[str, Any]:
+    counts, dump = imported.counts, imported.dump
     return {
         "tool": dump.tool,
         "time": meta.format_time(dump.time),
         "revision": dump.revision,
         "objects": counts.by_kind,
-        "logs": found.logs,
+        "logs": imported.logs,
         "added": counts.added,
         "changed": counts.changed,
         "deleted": counts.deleted,
         "unchanged": counts.unchanged,
         "kept": counts.kept,
         "renumbered": counts.renumbered,
-        "withoutDefinition": list(found.made),
-        "notRead": [line._asdict() for line in found.findings],
+        "withoutDefinition": list(imported.generated),
+        "notRead": [line._asdict() for line in imported.findings],
     }
 
 

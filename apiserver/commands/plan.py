@@ -152,7 +152,7 @@ def plan_command(
         )
     try:
         wanted = _read(files)
-        planned = partial(_plan, wanted=wanted, options=options, workloads=workloads)
+        planned = partial(_plan, manifest_list=wanted, options=options, workloads=workloads)
         if context is None:
             found = asyncio.run(planned(data))
         else:
@@ -215,15 +215,15 @@ async def _plan(
     data: Path,
     versions: Mapping[str, str] | None = None,
     *,
-    wanted: Sequence[Manifest],
+    manifest_list: Sequence[Manifest],
     options: PlanOptions,
     workloads: bool,
 ) -> Plan:
     snapshot = await sources.snapshots.load(data)
-    found = await plans.plan(snapshot, wanted, options, versions)
+    found = await plans.plan(snapshot, manifest_list, options, versions)
     if not workloads:
         return found
-    return found._replace(effects=await plans.forecast(snapshot, wanted, options))
+    return found._replace(effects=await plans.forecast(snapshot, manifest_list, options))
 
 
 async def _plan_of_cluster(

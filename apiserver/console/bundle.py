@@ -81,7 +81,7 @@ def _as_function(path: str, text: str) -> tuple[str, set[str], set[str]]:
 
     steps: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         (_IMPORT, imported),
-        (_LATER, lambda found: f"Promise.resolve({module(found, later)})"),
+        (_LATER, lambda match: f"Promise.resolve({module(match, later)})"),
         (_EXPORT_LIST, listed),
         (_EXPORT_DECLARATION, declared),
         (_DEFAULT, default),

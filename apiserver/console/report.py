@@ -13,7 +13,7 @@ import orjson
 from inkube.apiserver.console import pages
 from inkube.schemas.objects import Object
 
-Ask = Callable[[str, str], Awaitable[Any]]
+Get = Callable[[str, str], Awaitable[Any]]
 """Requests a path from the server, with a media type in `Accept`. Returns the decoded response."""
 
 DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
@@ -30,24 +30,24 @@ class Change(NamedTuple):
     object: Object
 
 
-async def record(ask: Ask, user: Object, history: Mapping[str, Sequence[Change]]) -> bytes:
+async def record(get: Get, user: Object, history: Mapping[str, Sequence[Change]]) -> bytes:
     """Return the recorded state of a server as JSON. `history` maps the path of a kind's list to
     its changes."""
-    documents = {path: await ask(path, DISCOVERY) for path in ("/api", "/apis")}
-    documents["/version"] = await ask("/version", JSON)
+    documents = {path: await get(path, DISCOVERY) for path in ("/api", "/apis")}
+    documents["/version"] = await get("/version", JSON)
     lists: dict[str, Any] = {}
     for root, plural in _listable(documents["/api"], documents["/apis"]):
         path = f"{root}/{plural}"
-        found = await ask(f"{path}?limit={MAX_REQUESTS}", JSON)
+        found = await get(f"{path}?limit={MAX_REQUESTS}", JSON)
         found["items"] = found.get("items") or []
-        shown = await ask(f"{path}?limit={MAX_REQUESTS}&includeObject=Object", TABLE)
+        shown = await get(f"{path}?limit={MAX_REQUESTS}&includeObject=Object", TABLE)
         lists[path] = {"list": found, "table": shown}
-    index = await ask("/openapi/v3", JSON)
+    index = await get("/openapi/v3", JSON)
     own = {name: each for name, each in index["paths"].items() if _is_custom(name)}
     documents["/openapi/v3"] = {"paths": own}
     for each in own.values():
         path = each["serverRelativeURL"].partition("?")[0]
-        documents[path] = await ask(path, JSON)
+        documents[path] = await get(path, JSON)
     return orjson.dumps({
         "documents": documents,
         "lists": lists,

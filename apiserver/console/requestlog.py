@@ -95,7 +95,7 @@ class RequestLog:
             elif len(body) > LONGEST_BODY:
                 left_out.append(f"{member}: {len(body)} bytes")
             else:
-                http.audit.add(event, member, body, context.asked, omits=True)
+                http.audit.add(event, member, body, context.api_request, omits=True)
         if left_out:
             event["annotations"][LEFT_OUT] = "; ".join(left_out)
         self._append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))

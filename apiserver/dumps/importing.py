@@ -51,8 +51,8 @@ class Imported(NamedTuple):
     counts: Counts
     logs: int
     findings: Findings
-    made: Sequence[str]
-    """The names of definitions that were made for kinds without one."""
+    generated: Sequence[str]
+    """The names of definitions that were generated for kinds without one."""
 
 
 Report = Callable[[str, int], None]
@@ -106,8 +106,10 @@ async def _import(
             secrets=options.secrets,
             report=lambda done: report("loaded", done),
         )
-    made = [crd["metadata"]["name"] for crd in kinds.made]
-    return Imported(dump._replace(revision=revision), loader.counts, reader.logs, findings, made)
+    generated = [crd["metadata"]["name"] for crd in kinds.generated]
+    return Imported(
+        dump._replace(revision=revision), loader.counts, reader.logs, findings, generated
+    )
 
 
 async def _earlier(log: storage.SqlLog, options: ImportOptions) -> list[Dump]:

@@ -134,56 +134,56 @@ def _of_file(path: Path, name: str, budget: Budget, findings: Findings) -> Itera
         yield from _inside(Input(name, _counted(file, budget), path), budget, 0, findings)
 
 
-def _inside(found: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
+def _inside(source: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
     """Yield a file, or the files inside if it is compressed or an archive."""
-    head = found.head
+    head = source.head
     compression = next(
         (one for magic, one in _COMPRESSIONS.items() if head.startswith(magic)), None
     )
     is_archive = head[257:262] == b"ustar" or head.startswith((b"PK\x03\x04", b"PK\x05\x06"))
     if (compression or is_archive) and depth >= DEPTH:
-        findings.add(f"an archive inside {DEPTH} others", found.path)
+        findings.add(f"an archive inside {DEPTH} others", source.path)
         return
     try:
         if compression is not None:
-            path = found.path.removesuffix(PurePosixPath(found.path).suffix) or found.path
-            plain = Input(path, _counted(compression(found.stream), budget))
+            path = source.path.removesuffix(PurePosixPath(source.path).suffix) or source.path
+            plain = Input(path, _counted(compression(source.stream), budget))
             yield from _inside(plain, budget, depth + 1, findings)
         elif head[257:262] == b"ustar":
-            yield from _of_tar(found, budget, depth + 1, findings)
+            yield from _of_tar(source, budget, depth + 1, findings)
         elif is_archive:
-            yield from _of_zip(found, budget, depth + 1, findings)
+            yield from _of_zip(source, budget, depth + 1, findings)
         else:
             budget.take_file()
-            yield found
+            yield source
     except (*_BROKEN, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # of the disk, not of the archive
-        findings.add(f"a damaged archive: {str(error) or type(error).__name__}", found.path)
+        findings.add(f"a damaged archive: {str(error) or type(error).__name__}", source.path)
 
 
-def _of_tar(found: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
-    with tarfile.open(fileobj=found.stream, mode="r|") as archive:
+def _of_tar(source: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
+    with tarfile.open(fileobj=source.stream, mode="r|") as archive:
         for member in archive:
-            path = f"{found.path}/{member.name}"
+            path = f"{source.path}/{member.name}"
             if _leaves(member.name):
                 findings.add("its path leaves the archive", path)
             elif member.isfile() and (content := archive.extractfile(member)) is not None:
-                inner = Input(_inner(found.path, member.name), _counted(content, budget))
+                inner = Input(_inner(source.path, member.name), _counted(content, budget))
                 yield from _inside(inner, budget, depth, findings)
             elif not (member.isdir() or member.issym() or member.islnk()):
                 findings.add("a device, a pipe or a socket", path)
             archive.members.clear()  # type: ignore[attr-defined] # else it grows with every member
 
 
-def _of_zip(found: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
-    with spooled(found.stream) as spool, zipfile.ZipFile(spool) as archive:
+def _of_zip(source: Input, budget: Budget, depth: int, findings: Findings) -> Iterator[Input]:
+    with spooled(source.stream) as spool, zipfile.ZipFile(spool) as archive:
         for member in archive.infolist():
             if _leaves(member.filename):
-                findings.add("its path leaves the archive", f"{found.path}/{member.filename}")
+                findings.add("its path leaves the archive", f"{source.path}/{member.filename}")
             elif not member.is_dir():
                 with archive.open(member) as content:
-                    path = _inner(found.path, member.filename)
+                    path = _inner(source.path, member.filename)
                     yield from _inside(
                         Input(path, _counted(content, budget)), budget, depth, findings
                     )

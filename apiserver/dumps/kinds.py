@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 CRD = KindName("apiextensions.k8s.io", "CustomResourceDefinition")
 SECRET = KindName("", "Secret")
 MADE = "inkube.dev/made-for"
-"""The annotation of a definition that an import has made; its value says why."""
+"""The annotation of a definition that an import has generated; its value says why."""
 _WITHOUT_DEFINITION = "kind-without-definition"
 _CRD_KEYS = keys.prefix("customresourcedefinitions")
 _PLURALS = {
@@ -37,10 +37,10 @@ class Kinds:
     """The kinds of a dump."""
 
     def __init__(self, staging: Staging, findings: Findings, now: str) -> None:
-        """`now` is the time of made definitions, in RFC 3339."""
+        """`now` is the time of generated definitions, in RFC 3339."""
         self._now = now
         self._kinds = dict(_built_in())
-        self.made: list[Object] = []
+        self.generated: list[Object] = []
         """The definitions of kinds without one."""
         for found in staging.objects(CRD):
             self._define(found.object)
@@ -91,11 +91,11 @@ class Kinds:
     def _define_freely(self, name: KindName, seen: SeenKind) -> None:
         plural = _PLURALS.get(name) or min(seen.plurals, default="") or _guess(name.kind)
         self._kinds[name] = Stored(keys.prefix(plural, name.group))
-        self.made.append(_accepted(_definition(name, plural, seen), self._now))
+        self.generated.append(_accepted(_definition(name, plural, seen), self._now))
 
     def made_keys(self) -> Iterator[tuple[str, Object]]:
-        """Yield the keys of the made definitions, and the definitions."""
-        for crd in self.made:
+        """Yield the keys of the generated definitions, and the definitions."""
+        for crd in self.generated:
             yield _CRD_KEYS + crd["metadata"]["name"], crd
 
 

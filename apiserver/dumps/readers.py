@@ -50,42 +50,42 @@ class Reader:
         """The tool that wrote the dump, by the layout of most of its files."""
         return self._tools.most_common(1)[0][0] if self._tools else layouts.LISTS
 
-    async def read(self, found: Input) -> None:
+    async def read(self, source: Input) -> None:
         """Read one file. Raises DumpError, OSError, sqlite3.Error."""
         try:
-            await self._read(found)
+            await self._read(source)
         except Unread as error:
-            self._findings.add(str(error), found.path)
+            self._findings.add(str(error), source.path)
 
-    async def _read(self, found: Input) -> None:
-        head = found.head
+    async def _read(self, source: Input) -> None:
+        head = source.head
         if head.startswith(_SQLITE):
-            await self._of_data_file(found)
+            await self._of_data_file(source)
             return
         if etcd.is_database(head):
-            self._of_etcd(found)
+            self._of_etcd(source)
             return
-        if layouts.is_version(found.path):
-            self.kubernetes = _version(found) or self.kubernetes
+        if layouts.is_version(source.path):
+            self.kubernetes = _version(source) or self.kubernetes
             return
-        place = layouts.place_of(found.path)
+        place = layouts.place_of(source.path)
         if place.is_log and place.container:
             self._tools[place.tool] += 1
-            self._log(place, iter(lambda: found.stream.read(_PIECE), b""))
+            self._log(place, iter(lambda: source.stream.read(_PIECE), b""))
         elif place.is_log:
             self._tools[place.tool] += 1
-            for log in texts.logs(found.stream):
+            for log in texts.logs(source.stream):
                 self._named_log(log)
         elif b"\0" in head[:1024]:
             raise Unread("binary content of no known form")
-        elif layouts.is_of_objects(found.path) or "/" not in found.path:
-            self._objects(found, place)
+        elif layouts.is_of_objects(source.path) or "/" not in source.path:
+            self._objects(source, place)
         else:
             raise Unread(NO_OBJECTS)
 
-    def _objects(self, found: Input, place: Place) -> None:
+    def _objects(self, source: Input, place: Place) -> None:
         has_objects = False
-        for value in texts.values(found.stream):
+        for value in texts.values(source.stream):
             if isinstance(value, texts.LogText):
                 self._tools[layouts.CLUSTER_INFO] += 1
                 self._named_log(value)
@@ -94,7 +94,7 @@ class Reader:
                 kind = str(value.get("kind") or "List").removesuffix("List")
                 self._target.staging.cover(value.get("apiVersion") or "", kind)
             else:
-                has_objects |= self._object(_completed(value, place), place.plural, found.path)
+                has_objects |= self._object(_completed(value, place), place.plural, source.path)
         if has_objects and place.tool:
             self._tools[place.tool] += 1
 
@@ -122,10 +122,10 @@ class Reader:
         self._target.attachments.write(name, pieces)
         self.logs += 1
 
-    def _of_etcd(self, found: Input) -> None:
+    def _of_etcd(self, source: Input) -> None:
         """Read the newest state of an etcd snapshot, which must be read in any order."""
         self._tools[layouts.ETCD] += _WHOLE
-        with inputs.spooled(found.stream) as spool:
+        with inputs.spooled(source.stream) as spool:
             for state in etcd.newest(etcd.Database(spool)):
                 try:
                     obj = etcd.object_of(state)
@@ -134,12 +134,12 @@ class Reader:
                     continue
                 self._object(obj, "", state.key)
 
-    async def _of_data_file(self, found: Input) -> None:
+    async def _of_data_file(self, source: Input) -> None:
         """Read the newest state of a data file of inkube."""
         self._tools[layouts.DATA_FILE] += _WHOLE
-        if found.file is None:
+        if source.file is None:
             raise Unread("a data file of inkube in an archive: unpack it first")
-        log = storage.sqlite_log(found.file)
+        log = storage.sqlite_log(source.file)
         try:
             await log.open()
             try:
@@ -154,10 +154,10 @@ class Reader:
             raise Unread(f"a database that inkube cannot read: {error}") from error
 
 
-def _version(found: Input) -> str:
+def _version(source: Input) -> str:
     """Return the version in the response of `/version`. Raises Unread."""
     try:
-        value = orjson.loads(found.stream.read(_PIECE))
+        value = orjson.loads(source.stream.read(_PIECE))
     except ValueError as error:
         raise Unread("a version that is no JSON") from error
     info = value.get("info", value) if isinstance(value, dict) else None

@@ -148,7 +148,7 @@ class _Explorer:
         self._start = start
         self._limits = limits
         self._ways = OtherWays(runner, start, expected)
-        self._found = Exploration()
+        self._exploration = Exploration()
 
     async def all(self, plans: Sequence[Plan], progress: Progress) -> Exploration:
         """Run all plans until the budget is used up."""
@@ -158,21 +158,26 @@ class _Explorer:
         async def work() -> None:
             for plan in pending:
                 if self._is_over(time.monotonic() - began):
-                    self._found.left_out.append(plan)
+                    self._exploration.left_out.append(plan)
                     continue
                 finding = await self._plan(plan)
-                progress(self._found.plans - len(self._found.left_out), len(plans), plan, finding)
+                progress(
+                    self._exploration.plans - len(self._exploration.left_out),
+                    len(plans),
+                    plan,
+                    finding,
+                )
 
         async with asyncio.TaskGroup() as tasks:
             for _ in range(max(1, self._limits.jobs)):
                 tasks.create_task(work())
         order = {plan.name: number for number, plan in enumerate(plans)}
-        self._found.findings.sort(key=lambda finding: order[finding.plan.name])
-        self._found.seconds = time.monotonic() - began
-        return self._found
+        self._exploration.findings.sort(key=lambda finding: order[finding.plan.name])
+        self._exploration.seconds = time.monotonic() - began
+        return self._exploration
 
     def _is_over(self, seconds: float) -> bool:
-        if self._limits.exit_first and any(each.is_certain for each in self._found.findings):
+        if self._limits.exit_first and any(each.is_certain for each in self._exploration.findings):
             return True
         return seconds > self._limits.budget
 
@@ -181,21 +186,23 @@ class _Explorer:
         expected = await self._ways.expected(plan)
         result = None if expected is None else await self._run(plan, expected)
         if expected is None or result is None or (plan.steps and result.is_refused):
-            self._found.not_struck.append(plan)
+            self._exploration.not_struck.append(plan)
             return None
         if result.error:
-            self._found.failed.append((plan, result.error))
+            self._exploration.failed.append((plan, result.error))
             return None
         finding = judges.judge(plan, result, expected)
         if finding is not None and plan.same_as:
             expected = await self._ways.expected(plan, times=2)
             finding = judges.judge(plan, result, expected) if expected is not None else None
         if finding is None or expected is None:
-            (self._found.passed if result.struck else self._found.not_struck).append(plan)
+            (self._exploration.passed if result.struck else self._exploration.not_struck).append(
+                plan
+            )
             return None
         same = judges.judge(plan, await self._run(plan, expected), expected)
         finding = finding._replace(is_certain=same is not None)
-        self._found.findings.append(finding)
+        self._exploration.findings.append(finding)
         return finding
 
     async def _run(self, plan: Plan, expected: Expected) -> Result:

@@ -47,22 +47,22 @@ def with_moment(plan: Plan, derived: Sequence[Plan]) -> Plan | None:
     return None if known is None else replace(plan, moment=known)
 
 
-def _crashes(scenario: Scenario, reference: Result, found: Sequence[Change]) -> Iterator[Plan]:
+def _crashes(scenario: Scenario, reference: Result, changes: Sequence[Change]) -> Iterator[Plan]:
     for step in reference.steps:
         action = scenario.steps[step.index].text
         moment = Moment(step.index, step.revisions[0], step.acted, repr(action))
         yield Plan(f"restart right after {action!r}", "crash", step.index, moment=moment)
-    for each in found:
+    for each in changes:
         yield Plan(
             f"restart after {each.moment.text}", "crash", each.moment.step, moment=each.moment
         )
 
 
-def _users(scenario: Scenario, found: Sequence[Change]) -> Iterator[Plan]:
+def _users(scenario: Scenario, changes: Sequence[Change]) -> Iterator[Plan]:
     """The next step before the last one has converged, with and without a restart in between."""
     for index, (step, following) in enumerate(itertools.pairwise(scenario.steps)):
         yield Plan(f"{following.text} right after {step.text!r}", "user", index, then="next")
-    for each in found:
+    for each in changes:
         if each.moment.step + 1 >= len(scenario.steps):
             continue
         following = scenario.steps[each.moment.step + 1]
@@ -72,16 +72,16 @@ def _users(scenario: Scenario, found: Sequence[Change]) -> Iterator[Plan]:
         yield Plan(name, "user", each.moment.step, then="next", moment=each.moment)
 
 
-def _errors(found: Sequence[Change]) -> Iterator[Plan]:
-    for each in found:
+def _errors(changes: Sequence[Change]) -> Iterator[Plan]:
+    for each in changes:
         yield _failing(f"response lost of {each.moment.text}", each, {"cut": "AfterWrite"})
-    for each in found:
+    for each in changes:
         yield _failing(f"500 for {each.moment.text}", each, {"answer": {"code": 500}})
 
 
-def _races(found: Sequence[Change]) -> Iterator[Plan]:
+def _races(changes: Sequence[Change]) -> Iterator[Plan]:
     """What another client does while a request of a controller waits."""
-    for each in found:
+    for each in changes:
         if each.verb != "create":
             yield _held(f"another client labels before {each.moment.text}", "race", each, "label",
                         "BeforeWrite")  # fmt: skip

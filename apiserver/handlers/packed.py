@@ -88,8 +88,8 @@ def _pieces(
     return listed.first_pieces(listed.chunks(start, items, envelopes.TAIL, b""))
 
 
-def _encode(request: Request, found: Entry) -> bytes:
+def _encode(request: Request, entry: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
-    obj = orjson.loads(stored.data_of(request, found))
+    obj = orjson.loads(stored.data_of(request, entry))
     made = envelopes.encode_envelope(obj)
-    return _MADE.weigh((request.served, found.data), made, len(found.data) + len(made))
+    return _MADE.weigh((request.served, entry.data), made, len(entry.data) + len(made))

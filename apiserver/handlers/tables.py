@@ -184,7 +184,7 @@ def cell(column: Column, obj: Object, now: datetime, work: jsonpath.Work | None 
     except ValueError:
         logger.debug("column %s has a path that does not parse", column.name)
         return None
-    if column.tells_presence:
+    if column.shows_presence:
         return bool(found) and found[0] is not None
     if not found or found[0] is None:
         return column.zero

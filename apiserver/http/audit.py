@@ -37,7 +37,7 @@ class RequestContext:
     failed."""
 
     user: User | None = None
-    asked: Request | None = None
+    api_request: Request | None = None
     impersonation: Impersonation | None = None
     """The user as whom the request continued; None if it is `user`."""
     reason: str = ""
@@ -176,9 +176,9 @@ class AuditLog:
             return
         audit_event = event(request, context, level)
         if level in ("Request", "RequestResponse"):
-            add(audit_event, "requestObject", request.request, context.asked, omits=omits)
+            add(audit_event, "requestObject", request.request, context.api_request, omits=omits)
         if level == "RequestResponse":
-            add(audit_event, "responseObject", request.response, context.asked, omits=omits)
+            add(audit_event, "responseObject", request.response, context.api_request, omits=omits)
         try:
             self._file.append(audit_event)
         except OSError as error:
@@ -187,7 +187,7 @@ class AuditLog:
 
 def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:
     """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
-    info, asked = request.info, context.asked
+    info, api_request = request.info, context.api_request
     result: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -209,7 +209,7 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
         reference = {
             "resource": info.resource,
             "namespace": info.namespace,
-            "name": info.name or (asked.notes.name if asked else ""),
+            "name": info.name or (api_request.notes.name if api_request else ""),
             "apiGroup": info.group,
             "apiVersion": info.version,
             "subresource": info.subresource,
@@ -218,12 +218,12 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
     result["responseStatus"] = _status(request)
     result["requestReceivedTimestamp"] = _micro(request.received)
     result["stageTimestamp"] = _micro(datetime.now(UTC))
-    allowed = asked is not None or request.code not in (401, 403)
+    allowed = api_request is not None or request.code not in (401, 403)
     decision = {
         "authorization.k8s.io/decision": "allow" if allowed else "forbid",
         "authorization.k8s.io/reason": context.reason,
     }
-    result["annotations"] = {**decision, **(asked.notes.annotations if asked else {})}
+    result["annotations"] = {**decision, **(api_request.notes.annotations if api_request else {})}
     return result
 
 
@@ -236,7 +236,7 @@ def _status(request: FinishedRequest) -> Object:
 
 
 def add(
-    audit_event: Object, member: str, body: bytes, asked: Request | None, *, omits: bool
+    audit_event: Object, member: str, body: bytes, api_request: Request | None, *, omits: bool
 ) -> None:
     """Add a body to an event if it is a JSON object, without the secret values of declared kinds;
     with `omits`, without managedFields. A body of a request that was refused early can be one of a
@@ -244,7 +244,7 @@ def add(
     decoded = _decode(body)
     if decoded is None:
         return
-    if asked is None or asked.resource.definition.has_secrets:
+    if api_request is None or api_request.resource.definition.has_secrets:
         sealing.redact(decoded)
     if omits:
         for obj in (decoded, *(decoded.get("items") or ())):

@@ -45,12 +45,12 @@ def load(name: str) -> DeclaredModule:
     return checked(made, name, entry.value)
 
 
-def checked(made: Any, name: str, source: str) -> DeclaredModule:
+def checked(module: Any, name: str, source: str) -> DeclaredModule:
     """Return the object if it is a module. Raises ValueError otherwise."""
-    missing = [member for member in _MEMBERS if not hasattr(made, member)]
+    missing = [member for member in _MEMBERS if not hasattr(module, member)]
     if missing:
         raise ValueError(
             f"the module {name!r} ({source}) has no {', '.join(missing)}; "
             "inkube.kinds.Module says what a module is"
         )
-    return cast("DeclaredModule", made)
+    return cast("DeclaredModule", module)

@@ -157,18 +157,18 @@ def _names_of(name: str) -> Sequence[str]:
 def _add(
     name: str,
     names: dict[str, None],
-    given: Mapping[str, GivenModule],
+    options_modules: Mapping[str, GivenModule],
     path: tuple[str, ...] = (),
 ) -> None:
     """Add a module after the modules that it requires. `path` contains the modules
     that require it."""
-    name = given.get(name, name)
+    name = options_modules.get(name, name)
     if name in path:
         raise ValueError(f"modules need each other: {' → '.join((*path, name))}")
     if name in names:
         return
     for other in declaration(name).needs:
-        _add(other, names, given, (*path, name))
+        _add(other, names, options_modules, (*path, name))
     names[name] = None
 
 

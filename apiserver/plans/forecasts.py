@@ -30,14 +30,14 @@ _Objects = Mapping[str, Object]
 
 
 async def forecast(
-    snapshot: "sources.Snapshot", found: Iterable[Manifest], options: PlanOptions
+    snapshot: "sources.Snapshot", applied: Iterable[Manifest], options: PlanOptions
 ) -> list[Effect]:
     """Apply manifests to a fork with controllers. Raises PlanError, StorageError, ValueError."""
     options = replace(options, call_webhooks=False)
     async with planning.forked(snapshot, options, workloads=True) as api:
         await api.settled()
         before = await _state(api)
-        await planning.apply_all(api, planning.ordered(found), options)
+        await planning.apply_all(api, planning.ordered(applied), options)
         await api.settled()
         after = await _state(api)
     effects = [

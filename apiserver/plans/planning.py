@@ -119,7 +119,7 @@ class Api(Requests):
 
 async def plan(
     snapshot: "sources.Snapshot",
-    found: Iterable[Manifest],
+    applied: Iterable[Manifest],
     options: PlanOptions,
     versions: Mapping[str, str] | None = None,
 ) -> Plan:
@@ -128,7 +128,7 @@ async def plan(
     hooks = webhooks.stored(snapshot.log.records)
     before = Readings(snapshot.log.records, versions)
     async with forked(snapshot, options) as api:
-        planned = await apply_all(api, ordered(found), options, hooks)
+        planned = await apply_all(api, ordered(applied), options, hooks)
     if versions is not None:
         planned = [_with_version(each, versions) for each in planned]
     written = [each for each in planned if each.write is not None]
@@ -178,27 +178,33 @@ async def forked(
             yield Api(running, session, user=options.user, groups=options.groups)
 
 
-def ordered(found: Iterable[Manifest]) -> list[Manifest]:
+def ordered(unordered: Iterable[Manifest]) -> list[Manifest]:
     """Return manifests in the order in which they are applied: namespaces, definitions, others.
     Raises PlanError for one that no server can read."""
     first = {"Namespace": 0, _CRD: 1}
-    found = list(found)
-    for each in found:
+    unordered = list(unordered)
+    for each in unordered:
         version, metadata = each.object.get("apiVersion", ""), each.object.get("metadata") or {}
         if not isinstance(version, str) or not isinstance(metadata, dict):
             raise PlanError(f"{each.source}: apiVersion must be a text, and metadata an object")
-    return sorted(found, key=lambda each: first.get(each.object["kind"], 2))
+    return sorted(unordered, key=lambda each: first.get(each.object["kind"], 2))
 
 
 async def apply_all(
-    api: Api, found: Sequence[Manifest], options: PlanOptions, hooks: Sequence[Hook] = ()
+    api: Api,
+    ordered_manifests: Sequence[Manifest],
+    options: PlanOptions,
+    hooks: Sequence[Hook] = (),
 ) -> list[Outcome]:
     """Apply manifests in their order. Raises PlanError."""
     planned, resources = [], set[GVR]()
-    for index, manifest in enumerate(found):
+    for index, manifest in enumerate(ordered_manifests):
         is_crd = manifest.object["kind"] == _CRD
         planned.append(await _apply(api, manifest, options, hooks, resources))
-        if is_crd and (index + 1 == len(found) or found[index + 1].object["kind"] != _CRD):
+        if is_crd and (
+            index + 1 == len(ordered_manifests)
+            or ordered_manifests[index + 1].object["kind"] != _CRD
+        ):
             await api.settled()  # the new kinds are served
     if options.prune:
         planned += await _prune(api, planned, resources, options)

@@ -72,19 +72,19 @@ def read(path: Path) -> SavedPlan:
         ) from error
 
 
-def _saved(found: Object) -> SavedPlan:
-    readings = found["readings"]
+def _saved(document: Object) -> SavedPlan:
+    readings = document["readings"]
     plan = Plan(
-        [_outcome(each) for each in found["objects"]],
-        int(found["revision"]),
-        str(found["user"]),
-        [str(each) for each in found["groups"]],
-        str(found["cluster"]),
+        [_outcome(each) for each in document["objects"]],
+        int(document["revision"]),
+        str(document["user"]),
+        [str(each) for each in document["groups"]],
+        str(document["cluster"]),
         None
         if readings is None
         else [Reading(each["path"], each["versions"]) for each in readings],
     )
-    return SavedPlan(plan, found["context"])
+    return SavedPlan(plan, document["context"])
 
 
 def _outcome(item: Object) -> Outcome:

@@ -109,12 +109,12 @@ def options(write: Write) -> Object | None:
     return made
 
 
-def _delete_options(given: DeleteOptions) -> Object:
-    preconditions = {"uid": given.uid, "resourceVersion": given.resource_version}
+def _delete_options(options: DeleteOptions) -> Object:
+    preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
     found: Object = {
-        "gracePeriodSeconds": given.grace,
+        "gracePeriodSeconds": options.grace,
         "preconditions": {k: v for k, v in preconditions.items() if v is not None} or None,
-        "orphanDependents": given.orphan,
-        "propagationPolicy": given.propagation,
+        "orphanDependents": options.orphan,
+        "propagationPolicy": options.propagation,
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -73,10 +73,10 @@ class Selections:
                 return [entry for entry in index.entries(wanted) if entry.key.startswith(within)]
         return None
 
-    def _is_often(self, place: tuple[Resource, Served, str]) -> bool:
-        self._requests[place] += 1
-        if self._requests[place] >= OFTEN:
-            del self._requests[place]
+    def _is_often(self, key: tuple[Resource, Served, str]) -> bool:
+        self._requests[key] += 1
+        if self._requests[key] >= OFTEN:
+            del self._requests[key]
             return True
         if len(self._requests) > COUNTED:
             self._requests.clear()

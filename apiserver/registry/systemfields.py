@@ -52,9 +52,9 @@ def seeded_uids(seed: int) -> Callable[[], str]:
     return lambda: _uuid(f"{source.getrandbits(128):032x}")
 
 
-def _uuid(one: str) -> str:
-    variant = _VARIANTS[int(one[16], 16) % 4]
-    return f"{one[:8]}-{one[8:12]}-4{one[13:16]}-{variant}{one[17:20]}-{one[20:]}"
+def _uuid(digits: str) -> str:
+    variant = _VARIANTS[int(digits[16], 16) % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
 class SystemFields:

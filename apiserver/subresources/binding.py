@@ -30,10 +30,12 @@ class Binder:
         """The members of a binding's metadata that are copied to the pod, since 1.35 including
         labels (PodTopologyLabels)."""
 
-    async def bind(self, request: Request, binding: Object, asked: Request | None = None) -> None:
+    async def bind(
+        self, request: Request, binding: Object, client_request: Request | None = None
+    ) -> None:
         """Bind the pod of the request. Raises StatusError 404 or 409, and 500 for an invalid
-        target. `asked` is what the client asked, if that is not the request."""
-        await self._registry.admit(asked or request, binding)
+        target. `client_request` is what the client asked, if that is not the request."""
+        await self._registry.admit(client_request or request, binding)
         assign = partial(self._assigned, request, binding, _node(binding))
         await self._registry.write(request, changes.Amend(assign))
 

@@ -18,9 +18,9 @@ def written(name: str, args: Iterable[Any], options: Mapping[str, Any]) -> str:
     return f"{name}({', '.join([*map(_short, args), *named])})"
 
 
-def problem(what: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
+def problem(function: Callable[..., Any], args: tuple[Any, ...], options: Mapping[str, Any]) -> str:
     """Return why a callable does not take the arguments, and what to write; "" if it takes them."""
-    signature = inspect.signature(what)
+    signature = inspect.signature(function)
     try:
         signature.bind(*args, **options)
     except TypeError as error:

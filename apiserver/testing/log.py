@@ -154,12 +154,14 @@ class TestLog:
         return Criteria.of(criteria)
 
     def _unexpected(
-        self, wanted: Criteria, every: Requests, found: Requests, times: int | None
+        self, criteria: Criteria, every: Requests, matching: Requests, times: int | None
     ) -> str:
         many = "at least one request" if times is None else f"{times} requests"
-        lines = [f"expected {many} with {wanted}, there were {len(found)} (of {len(every)} in all)"]
-        lines += [f"  fits: {record}" for record in found[:NEAREST]]
-        others = [(wanted.misses(record), record) for record in every if record not in found]
+        lines = [
+            f"expected {many} with {criteria}, there were {len(matching)} (of {len(every)} in all)"
+        ]
+        lines += [f"  fits: {record}" for record in matching[:NEAREST]]
+        others = [(criteria.misses(record), record) for record in every if record not in matching]
         others.sort(key=lambda pair: len(pair[0]))
         for misses, record in others[:NEAREST]:
             lines.append(f"  near: {record}: {'; '.join(misses)}")

@@ -153,7 +153,7 @@ def _kube_seed(fill: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return fill
 
 
-def _kube_controllers(*what: Any, builtin: bool = True) -> None:
+def _kube_controllers(*names: Any, builtin: bool = True) -> None:
     """Have the parameters of the marker `kube_controllers`."""
 
 

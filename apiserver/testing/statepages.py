@@ -41,7 +41,7 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
             for fault in await server.client.list(FAULTS):
                 await server.client.delete(FAULTS, fault["metadata"]["name"])
 
-        async def ask(path: str, media: str) -> Any:
+        async def get(path: str, media: str) -> Any:
             async with http.get(path, headers={"Accept": media}) as answer:
                 answer.raise_for_status()
                 return orjson.loads(await answer.read())
@@ -50,7 +50,7 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
         for record in snapshot.log.records[-MAX_OBJECTS:]:
             path, change = _change(server, record)
             history[path].append(change)
-        return console.report.render(await console.report.record(ask, READER, history), title)
+        return console.report.render(await console.report.record(get, READER, history), title)
 
 
 async def of_file(snapshot: Snapshot, title: str) -> str:

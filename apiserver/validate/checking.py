@@ -43,8 +43,8 @@ class Content(NamedTuple):
 class Checker:
     """Checks files with the definitions of a plan, and of CRDs in the files themselves."""
 
-    def __init__(self, plan: Plan, found: Iterable[File]) -> None:
-        """Read the definitions and the old objects. `found` are all files of the run. Raises
+    def __init__(self, plan: Plan, run_files: Iterable[File]) -> None:
+        """Read the definitions and the old objects. `run_files` are all files of the run. Raises
         InputError."""
         self._plan = plan
         self._folders = recognised.Folders()
@@ -53,7 +53,7 @@ class Checker:
         """The findings about the definitions and the old objects."""
         sources = definitions.read(plan.definitions)
         old = [each for file in files.find(plan.old) for each in self._content(file).documents]
-        own = [document for file in found for document in self._definitions_in(file)]
+        own = [document for file in run_files for document in self._definitions_in(file)]
         by_minor = {}
         for minor, checks in self._checks.items():
             checks.kinds.foreign.update({each.key: each for each in sources.foreign})
@@ -88,7 +88,7 @@ class Checker:
             return report
         report.documents = len(content.documents)
         by_minor: dict[int, list[Finding]] = {minor: [] for minor in self._checks}
-        for part in self._wanted(content, report):
+        for part in self._checked_parts(content, report):
             for minor, checks in self._checks.items():
                 by_minor[minor] += checks.check(part)
         report.findings = merged(by_minor)
@@ -108,7 +108,7 @@ class Checker:
             return []
         return [each for each in documents.split(file.name, body) if _DEFINES in each.body]
 
-    def _wanted(self, content: Content, report: Report) -> Iterator[Part]:
+    def _checked_parts(self, content: Content, report: Report) -> Iterator[Part]:
         """Yield the parts to check. Notes the others in the report."""
         for document in content.documents:
             for part in offline.parts(document):
@@ -165,8 +165,8 @@ def merged(by_minor: dict[int, list[Finding]]) -> list[Finding]:
     ]
 
 
-def _parts(found: Iterable[Document]) -> list[Part]:
-    return [part for document in found for part in offline.parts(document)]
+def _parts(documents_: Iterable[Document]) -> list[Part]:
+    return [part for document in documents_ for part in offline.parts(document)]
 
 
 def _is_kind(value: Object, kind: str) -> bool:

@@ -54,20 +54,20 @@ def watched(plan: Plan) -> list[Path]:
     return [Path(file.path) for file in files.find(present, plan.exclude)]
 
 
-def _reports(plan: Plan, found: Sequence[File], checker: Checker) -> Iterator[Report]:
+def _reports(plan: Plan, files: Sequence[File], checker: Checker) -> Iterator[Report]:
     """Yield the report of each file, in order."""
-    if plan.jobs <= 1 or len(found) <= FEW:
-        yield from map(checker.check, found)
+    if plan.jobs <= 1 or len(files) <= FEW:
+        yield from map(checker.check, files)
         return
     _Worker.checker = checker  # a forked process has it already
     with ProcessPoolExecutor(
         plan.jobs,
         mp_context=multiprocessing.get_context(_START),
         initializer=_Worker.start,
-        initargs=(plan, found),
+        initargs=(plan, files),
     ) as pool:
-        size = max(1, len(found) // (plan.jobs * _CHUNKS))
-        yield from pool.map(_Worker.check, found, chunksize=size)
+        size = max(1, len(files) // (plan.jobs * _CHUNKS))
+        yield from pool.map(_Worker.check, files, chunksize=size)
 
 
 class _Worker:
@@ -76,9 +76,9 @@ class _Worker:
     checker: Checker | None = None
 
     @classmethod
-    def start(cls, plan: Plan, found: Sequence[File]) -> None:
+    def start(cls, plan: Plan, files: Sequence[File]) -> None:
         """Read the definitions, once for each process that has not inherited them."""
-        cls.checker = cls.checker or Checker(plan, found)
+        cls.checker = cls.checker or Checker(plan, files)
 
     @classmethod
     def check(cls, file: File) -> Report:
@@ -112,4 +112,4 @@ def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     """Each finding once, in the order of files and lines."""
     every = list(dict.fromkeys(findings))
     order = {file: at for at, file in enumerate(dict.fromkeys(each.file for each in every))}
-    return sorted(every, key=lambda one: (order[one.file], one.line, one.column))
+    return sorted(every, key=lambda finding: (order[finding.file], finding.line, finding.column))

@@ -51,11 +51,11 @@ class FrameCache:
             self._keep(change, form, found)
         return found
 
-    def _replaced(self, change: Change, made: _Results) -> _Results | None:
+    def _replaced(self, change: Change, results: _Results) -> _Results | None:
         """Return the results if they are of equal bytes, which were read again; else drop them, as
         they are of a lost change."""
-        if made.data == change.entry.data:
-            return made
+        if results.data == change.entry.data:
+            return results
         self.weight -= self._results.pop(change.revision).weight
         return None
 

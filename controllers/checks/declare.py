@@ -79,7 +79,7 @@ class Check(Generic[R]):
             else (self.failure(obj))
         )
 
-    async def ask(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
+    async def evaluate(self, obj: R, arguments: dict[str, Any]) -> list[Problem]:
         """Run the function once, a coroutine or an async generator. Returns its findings. Raises
         TypeError for values that are not findings."""
         try:
@@ -168,15 +168,15 @@ def mutator(model: type[R]) -> Callable[[Callable[[R, R | None], None]], Rule[R]
     return declare
 
 
-def checked_finding(found: Any, rule: "Check[Any] | Rule[Any]") -> Problem:
+def checked_finding(finding: Any, rule: "Check[Any] | Rule[Any]") -> Problem:
     """A value that a check or validator returned. Raises TypeError if it is not a finding, or if it
     names a field that the model does not have."""
-    if not isinstance(found, Problem):
-        raise TypeError(f"{found!r} is not a finding, such as Invalid('branch not found')")
-    field = found.field
+    if not isinstance(finding, Problem):
+        raise TypeError(f"{finding!r} is not a finding, such as Invalid('branch not found')")
+    field = finding.field
     if field and field not in rule.aliases and not field_exists(rule.model, field):
         raise TypeError(f"{rule.model.__name__} has no field {field!r}")
-    return found
+    return finding
 
 
 def field_exists(model: type[BaseModel], path: str) -> bool:

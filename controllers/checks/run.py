@@ -310,18 +310,18 @@ def _broken(check: Check[R], run: Run[R], error: Exception) -> FieldError:
 async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
     """Run a check once. Raises Unavailable after its timeout, by the environment's clock, and
     RuntimeError for a check that was cancelled from inside."""
-    asking = asyncio.ensure_future(check.ask(run.object, run.arguments(check.parameters)))
+    evaluating = asyncio.ensure_future(check.evaluate(run.object, run.arguments(check.parameters)))
     limit = asyncio.ensure_future(run.env.clock.sleep(check.timeout))
     try:
-        await asyncio.wait((asking, limit), return_when=asyncio.FIRST_COMPLETED)
-        if asking.cancelled():
+        await asyncio.wait((evaluating, limit), return_when=asyncio.FIRST_COMPLETED)
+        if evaluating.cancelled():
             raise RuntimeError("something that it waited for was cancelled")
-        if asking.done():
-            return asking.result()
+        if evaluating.done():
+            return evaluating.result()
     finally:
-        for task in (asking, limit):
+        for task in (evaluating, limit):
             task.cancel()
-        await asyncio.gather(asking, limit, return_exceptions=True)
+        await asyncio.gather(evaluating, limit, return_exceptions=True)
     reason = f"did not answer within {check.timeout:g} seconds"
     service = "the host" if check.failure else f"the check {check.name}"
     raise Unavailable(service, reason, cause=OutsideError.TIMED_OUT)

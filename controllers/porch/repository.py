@@ -212,9 +212,11 @@ async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncI
         yield
 
 
-def _overlap(one: Object, other: Object) -> bool:
-    here, there = one["spec"].get("git"), other["spec"].get("git")
-    same_object = all(one["metadata"].get(m) == other["metadata"][m] for m in ("name", "namespace"))
+def _overlap(repository: Object, other: Object) -> bool:
+    here, there = repository["spec"].get("git"), other["spec"].get("git")
+    same_object = all(
+        repository["metadata"].get(m) == other["metadata"][m] for m in ("name", "namespace")
+    )
     if not here or not there or same_object:
         return False
     if urls.normalised(here["repo"]) != urls.normalised(there["repo"]):
@@ -223,7 +225,7 @@ def _overlap(one: Object, other: Object) -> bool:
         return False
     mine, theirs = (layout.directory(each.get("directory") or "") for each in (here, there))
     if mine == theirs:
-        return bool(one["metadata"].get("namespace") == other["metadata"]["namespace"])
+        return bool(repository["metadata"].get("namespace") == other["metadata"]["namespace"])
     return urls.overlaps(mine, theirs)
 
 

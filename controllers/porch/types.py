@@ -172,7 +172,7 @@ class PackageRevision(
         Column("Package", "string", ".spec.packageName"),
         Column("WorkspaceName", "string", ".spec.workspaceName"),
         Column("Revision", "int", ".spec.revision", zero=0),
-        Column("Latest", "boolean", _LATEST_PATH, tells_presence=True),
+        Column("Latest", "boolean", _LATEST_PATH, shows_presence=True),
         Column("Lifecycle", "string", ".spec.lifecycle"),
         Column("Repository", "string", ".spec.repository"),
     ),

@@ -37,7 +37,7 @@ def finalizers(pulls: Pulls) -> Finalizers:
         Finalizer(RELEASE, forget_pull),
         Finalizer(REMOVE, forget_pull),
         default=(REMOVE, PENDING_JOBS, CLEANUP),
-        told="deleteError",
+        reason_member="deleteError",
     )
 
 

@@ -140,8 +140,8 @@ async def _neighbours(repository: Repository, env: Environment) -> list[Reposito
     return [kinds.parse(Repository, obj) for obj in found]
 
 
-def _same_branch(one: Repository, other: Repository, branch: str) -> bool:
-    first, second = one.spec.remote, other.spec.remote
+def _same_branch(repository: Repository, other: Repository, branch: str) -> bool:
+    first, second = repository.spec.remote, other.spec.remote
     if first is None or second is None:
         return first is second
     return (first.branch or branch) == (second.branch or branch)

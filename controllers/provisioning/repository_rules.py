@@ -174,10 +174,10 @@ def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Reposito
     )  # fmt: skip
 
 
-def _same_location(one: Repository, other: Repository) -> bool:
-    assert one.spec.remote is not None, "asked for types with a URL"
+def _same_location(repository: Repository, other: Repository) -> bool:
+    assert repository.spec.remote is not None, "asked for types with a URL"
     assert other.spec.remote is not None, "asked for types with a URL"
-    return urls.normalised(one.spec.remote.url) == urls.normalised(other.spec.remote.url)
+    return urls.normalised(repository.spec.remote.url) == urls.normalised(other.spec.remote.url)
 
 
 def _wrong_with_remote(url: str, kind: str, options: Options) -> str:

@@ -64,5 +64,5 @@ def _kind(resource: Object, group: str, version: str) -> Object:
     }
 
 
-def _objects(found: Any) -> list[Object]:
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+def _objects(value: Any) -> list[Object]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -113,8 +113,8 @@ def by_group(registrations: Iterable[Registration]) -> list[list[Registration]]:
     As SortedByGroupAndVersion.
     """
     groups: dict[str, list[Registration]] = {}
-    for one in sorted(registrations, key=lambda one: (-one.group_priority, one.name)):
+    for one in sorted(registrations, key=lambda each: (-each.group_priority, each.name)):
         groups.setdefault(one.group, []).append(one)
     for versions in groups.values():
-        versions.sort(key=lambda one: (-one.version_priority, preference(one.version)))
+        versions.sort(key=lambda each: (-each.version_priority, preference(each.version)))
     return list(groups.values())

@@ -127,18 +127,18 @@ def block_warnings(text: str, path: str) -> list[str]:
     return texts
 
 
-def _is_mapped(found: _Address) -> bool:
-    return isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None
+def _is_mapped(address: _Address) -> bool:
+    return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
 
 
-def _preferred(found: _Address) -> str:
+def _preferred(address: _Address) -> str:
     """The text of net.IP, which writes mapped addresses as IPv4."""
-    mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
-    return str(found if mapped is None else mapped)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return str(address if mapped is None else mapped)
 
 
-def _host_mask(found: _Address, prefix: int) -> int:
-    return (1 << (found.max_prefixlen - prefix)) - 1
+def _host_mask(address: _Address, prefix: int) -> int:
+    return (1 << (address.max_prefixlen - prefix)) - 1
 
 
 def check_reachable(text: str, path: str) -> list[FieldError]:
@@ -163,10 +163,10 @@ def check_reachable(text: str, path: str) -> list[FieldError]:
     return errors
 
 
-def _is_link_local_multicast(found: _Address) -> bool:
-    if isinstance(found, ipaddress.IPv4Address):
-        return int(found) >> 8 == 0xE00000
-    return found.is_multicast and (int(found) >> 112) & 0xF == 2
+def _is_link_local_multicast(address: _Address) -> bool:
+    if isinstance(address, ipaddress.IPv4Address):
+        return int(address) >> 8 == 0xE00000
+    return address.is_multicast and (int(address) >> 112) & 0xF == 2
 
 
 def of_pod(status: Object, member: str) -> list[FieldError]:

@@ -93,9 +93,9 @@ def compares_on_status(group: str, plural: str) -> bool:
     return (group, plural) not in _UNCOMPARED_STATUS
 
 
-def labels(given: dict[str, str], path: str) -> list[FieldError]:
+def labels(pairs: dict[str, str], path: str) -> list[FieldError]:
     """Return the errors of labels: keys must be qualified names, values must be label values."""
-    return list(objectmeta.label_errors(given, path))
+    return list(objectmeta.label_errors(pairs, path))
 
 
 def template(meta: Object, path: str) -> list[FieldError]:

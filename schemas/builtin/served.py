@@ -80,12 +80,12 @@ def of(definition: Definition, version: Version) -> BuiltinServed:
     return make(definition, version)
 
 
-def _keep_empty(sent: Object, made: Object, path: list[str]) -> None:
+def _keep_empty(sent: Object, decoded: Object, path: list[str]) -> None:
     """Add an empty list of the sent object to a decoded object, because decoding omits it."""
     for member in path[:-1]:
-        inner, target = sent.get(member), made.get(member)
+        inner, target = sent.get(member), decoded.get(member)
         if not isinstance(inner, dict) or not isinstance(target, dict):
             return
-        sent, made = inner, target
+        sent, decoded = inner, target
     if sent.get(path[-1]) == []:
-        made[path[-1]] = []
+        decoded[path[-1]] = []

@@ -23,43 +23,43 @@ def trouble(obj: Object, gvk: GVK) -> str:
     return "" if name is None else next(_value(types.of(name), obj), "")
 
 
-def _value(go: GoType, given: Any) -> Iterator[str]:
-    if given is None:
+def _value(go: GoType, data: Any) -> Iterator[str]:
+    if data is None:
         return
-    found = _kind(given)
+    found = _kind(data)
     if go.kind in _WORDS:
         wanted = "slice" if go.kind == "list" else "map"
         if found == wanted:
-            yield from _members(go, given)
+            yield from _members(go, data)
         else:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
     elif go.kind in _SIMPLE:
-        yield from _simple(_SIMPLE[go.kind], given, found, go.name)
+        yield from _simple(_SIMPLE[go.kind], data, found, go.name)
 
 
-def _members(go: GoType, given: Any) -> Iterator[str]:
+def _members(go: GoType, data: Any) -> Iterator[str]:
     if go.kind == "struct":
         for name, field in go.fields.items():
-            yield from _value(field.type, given.get(name))
+            yield from _value(field.type, data.get(name))
         return
     item = go.item
     assert item is not None, "lists and maps have one"
-    for value in given.values() if isinstance(given, dict) else given:
+    for value in data.values() if isinstance(data, dict) else data:
         yield from _value(item, value)
 
 
-def _simple(wanted: str, given: Any, found: str, name: str) -> Iterator[str]:
+def _simple(expected: str, data: Any, actual: str, name: str) -> Iterator[str]:
     """Go converts numbers to each other, and would make characters of integers; `name` is what
     the type is called."""
-    if wanted == found:
+    if expected == actual:
         return
-    if found in _NUMBERS and wanted in _NUMBERS:
-        if found == "float64" and not given.is_integer():
-            yield f"cannot convert {found} to {wanted}"
-    elif found == "int64" and wanted == "string":
-        yield f"cannot convert {found} to {name}"
+    if actual in _NUMBERS and expected in _NUMBERS:
+        if actual == "float64" and not data.is_integer():
+            yield f"cannot convert {actual} to {expected}"
+    elif actual == "int64" and expected == "string":
+        yield f"cannot convert {actual} to {name}"
     else:
-        yield f"unrecognized type: {wanted}"
+        yield f"unrecognized type: {expected}"
 
 
 def _kind(value: Any) -> str:

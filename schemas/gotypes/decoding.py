@@ -43,21 +43,23 @@ class Decoded(NamedTuple):
 class _MistypedError(DecodeError):
     """A value that does not fit its Go type. Without `place` it is outside structs."""
 
-    def __init__(self, what: str, go_type: str, place: str, path: str) -> None:
-        self.what = what
+    def __init__(self, description: str, go_type: str, field: str, path: str) -> None:
+        self.description = description
         self.go_type = go_type
-        where = f"Go struct field {place}" if place else "Go value"
-        super().__init__(f"json: cannot unmarshal {what} into {where} of type {go_type}", path)
+        where = f"Go struct field {field}" if field else "Go value"
+        super().__init__(
+            f"json: cannot unmarshal {description} into {where} of type {go_type}", path
+        )
 
 
-def decode(go: GoType, given: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
+def decode(go: GoType, data: Any, path: str = "", *, keep_empty: bool = False) -> Decoded:
     """Return the decoded value. The input does not change. Raises DecodeError.
 
     `path` is the path of the value, for unknown fields. Empty required lists and maps stay only
     with `keep_empty`, because protobuf cannot store them.
     """
     walk = _Walk(keep_empty=keep_empty)
-    made = walk.value(go, given, path)
+    made = walk.value(go, data, path)
     if walk.error is not None:
         raise walk.error
     return Decoded(made, walk.unknown[:MAX_UNKNOWN], _placed(made, walk.empties))
@@ -102,26 +104,26 @@ class _Walk:
         self._stack: list[str] = []
         self._owner = ""
 
-    def value(self, go: GoType, given: Any, path: str) -> Any:
+    def value(self, go: GoType, data: Any, path: str) -> Any:
         """Decode a value of any type. Returns the zero value for another JSON type."""
         kind = go.kind
         if kind == "struct":
-            return self.struct(go, given, path)
-        if given is None:
+            return self.struct(go, data, path)
+        if data is None:
             return _ZEROS[kind]
-        return _READERS[kind](self, go, given, path)
+        return _READERS[kind](self, go, data, path)
 
-    def struct(self, go: GoType, given: Any, path: str) -> Object:
+    def struct(self, go: GoType, data: Any, path: str) -> Object:
         """Decode a struct: members in the given order, then those that Go always encodes."""
         made: Object = {}
-        if not isinstance(given, dict):
-            if given is not None:
-                self.mistyped(given, go, path)
-            given = {}
+        if not isinstance(data, dict):
+            if data is not None:
+                self.mistyped(data, go, path)
+            data = {}
         stack, fields, outer = self._stack, go.fields, self._owner
         prefix = f"{path}." if path else ""
         self._owner = go.struct
-        for key, value in given.items():
+        for key, value in data.items():
             known = fields.get(key)
             if known is None:
                 self.unknown.append(prefix + key)
@@ -142,146 +144,148 @@ class _Walk:
                 made[key] = _zero_of(known)
         return made
 
-    def items(self, go: GoType, given: Any, path: str) -> Any:
-        if not isinstance(given, list):
-            return self.mistyped(given, go, path)
+    def items(self, go: GoType, data: Any, path: str) -> Any:
+        if not isinstance(data, list):
+            return self.mistyped(data, go, path)
         item = go.item
         assert item is not None, "lists have one"
         value = self.struct if item.kind == "struct" else self.value
-        made = [value(item, each, f"{path}[{at}]") for at, each in enumerate(given)]
+        made = [value(item, each, f"{path}[{at}]") for at, each in enumerate(data)]
         return made if made or self._keep_empty else None
 
-    def entries(self, go: GoType, given: Any, path: str) -> Any:
-        if not isinstance(given, dict):
-            return self.mistyped(given, go, path)
+    def entries(self, go: GoType, data: Any, path: str) -> Any:
+        if not isinstance(data, dict):
+            return self.mistyped(data, go, path)
         item = go.item
         assert item is not None, "maps have one"
         if item.kind == "string":
             made = {
                 key: each if each.__class__ is str else self.value(item, each, f"{path}.{key}")
-                for key, each in given.items()
+                for key, each in data.items()
             }
         else:
             value = self.struct if item.kind == "struct" else self.value
-            made = {key: value(item, each, f"{path}.{key}") for key, each in given.items()}
+            made = {key: value(item, each, f"{path}.{key}") for key, each in data.items()}
             if go.name == _RESOURCES and self._owner not in _UNROUNDED:
                 written, milli = quantity.written, quantity.MILLI
                 made = {key: written(each, milli) for key, each in made.items()}
             if item.kind == "list":  # an empty one stays, where only the keys are counted
-                made = {key: [] if given[key] == [] else each for key, each in made.items()}
+                made = {key: [] if data[key] == [] else each for key, each in made.items()}
         return made if made or self._keep_empty else None
 
-    def text(self, go: GoType, given: Any, path: str) -> Any:
-        return given if isinstance(given, str) else self.mistyped(given, go, path, "")
+    def text(self, go: GoType, data: Any, path: str) -> Any:
+        return data if isinstance(data, str) else self.mistyped(data, go, path, "")
 
-    def flag(self, go: GoType, given: Any, path: str) -> Any:
-        return given if isinstance(given, bool) else self.mistyped(given, go, path, zero=False)
+    def flag(self, go: GoType, data: Any, path: str) -> Any:
+        return data if isinstance(data, bool) else self.mistyped(data, go, path, zero=False)
 
-    def number(self, go: GoType, given: Any, path: str) -> Any:
+    def number(self, go: GoType, data: Any, path: str) -> Any:
         """Decode a number. Whole numbers are encoded without a fraction."""
-        if given.__class__ is int and -_EXACT <= given <= _EXACT:
-            return given
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            return self.mistyped(given, go, path, 0)
-        return gojson.settle_numbers(float(given))
+        if data.__class__ is int and -_EXACT <= data <= _EXACT:
+            return data
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            return self.mistyped(data, go, path, 0)
+        return gojson.settle_numbers(float(data))
 
-    def integer(self, go: GoType, given: Any, path: str) -> int:
-        if isinstance(given, bool) or not isinstance(given, int | float):
-            return int(self.mistyped(given, go, path, 0))
+    def integer(self, go: GoType, data: Any, path: str) -> int:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            return int(self.mistyped(data, go, path, 0))
         bound = 1 << _INT_BITS[go.kind]
-        if isinstance(given, float) or not -bound <= given < bound:
-            text = repr(given) if isinstance(given, float) else str(given)
-            return int(self.mistyped(given, go, path, 0, what=f"number {text}"))
-        return given
+        if isinstance(data, float) or not -bound <= data < bound:
+            text = repr(data) if isinstance(data, float) else str(data)
+            return int(self.mistyped(data, go, path, 0, description=f"number {text}"))
+        return data
 
-    def raw(self, _go: GoType, given: Any, _path: str) -> Any:
-        return given
+    def raw(self, _go: GoType, data: Any, _path: str) -> Any:
+        return data
 
-    def json(self, _go: GoType, given: Any, _path: str) -> Any:
-        return _settled(given)
+    def json(self, _go: GoType, data: Any, _path: str) -> Any:
+        return _settled(data)
 
     # types with their own UnmarshalJSON, whose errors end the decoding
 
-    def base64(self, go: GoType, given: Any, path: str) -> Any:
-        if not isinstance(given, str):
-            return self.mistyped(given, go, path)
+    def base64(self, go: GoType, data: Any, path: str) -> Any:
+        if not isinstance(data, str):
+            return self.mistyped(data, go, path)
         try:
-            return base64.canonical(given)
+            return base64.canonical(data)
         except DecodeError as error:
             raise DecodeError(error.text, path) from error
 
-    def amount(self, _go: GoType, given: Any, path: str) -> str:
-        text = given if isinstance(given, str) else gotext.compact_json(given)
+    def amount(self, _go: GoType, data: Any, path: str) -> str:
+        text = data if isinstance(data, str) else gotext.compact_json(data)
         try:
             return quantity.written(text.strip())
         except ValueError as error:
             raise DecodeError(str(error), path) from error
 
-    def int_or_string(self, go: GoType, given: Any, path: str) -> Any:
-        if isinstance(given, str):
-            return given
-        number = self.integer(go, given, path)
+    def int_or_string(self, go: GoType, data: Any, path: str) -> Any:
+        if isinstance(data, str):
+            return data
+        number = self.integer(go, data, path)
         if self.error is not None:
             raise self.error
         return number
 
-    def time(self, go: GoType, given: Any, path: str) -> str:
-        if not isinstance(given, str):
-            raise _MistypedError(gotext.json_kind(given), "string", self.place(), path)
+    def time(self, go: GoType, data: Any, path: str) -> str:
+        if not isinstance(data, str):
+            raise _MistypedError(gotext.json_kind(data), "string", self.place(), path)
         try:
-            return rfc3339.rfc3339(given) if go.kind == "time" else microtime.canonical(given)
+            return rfc3339.rfc3339(data) if go.kind == "time" else microtime.canonical(data)
         except DecodeError as error:
             raise DecodeError(error.text, path) from error
 
-    def schema_or_bool(self, go: GoType, given: Any, path: str) -> Any:
-        if isinstance(given, bool):
-            return given
-        if not isinstance(given, dict):
+    def schema_or_bool(self, go: GoType, data: Any, path: str) -> Any:
+        if isinstance(data, bool):
+            return data
+        if not isinstance(data, dict):
             raise DecodeError("boolean or JSON schema expected", path)
-        return self.apart(go.item, given, path)
+        return self.apart(go.item, data, path)
 
-    def schema_or_list(self, go: GoType, given: Any, path: str) -> Any:
+    def schema_or_list(self, go: GoType, data: Any, path: str) -> Any:
         """Decode one schema or a list of schemas. Other values, and an empty list, become None."""
-        if isinstance(given, list):
-            found = enumerate(given)
+        if isinstance(data, list):
+            found = enumerate(data)
             return [self.apart(go.item, each, f"{path}[{at}]") for at, each in found] or None
-        return self.apart(go.item, given, path) if isinstance(given, dict) else None
+        return self.apart(go.item, data, path) if isinstance(data, dict) else None
 
-    def schema_or_strings(self, go: GoType, given: Any, path: str) -> Any:
-        if isinstance(given, list):
-            return self.apart(_STRINGS, given, path)
-        return self.apart(go.item, given, path) if isinstance(given, dict) else None
+    def schema_or_strings(self, go: GoType, data: Any, path: str) -> Any:
+        if isinstance(data, list):
+            return self.apart(_STRINGS, data, path)
+        return self.apart(go.item, data, path) if isinstance(data, dict) else None
 
-    def apart(self, go: GoType | None, given: Any, path: str) -> Any:
+    def apart(self, go: GoType | None, data: Any, path: str) -> Any:
         """Decode a value by its type's own UnmarshalJSON: unknown fields are not reported, and an
         error has the place of the whole value."""
         assert go is not None, "unions have one"
-        if _is_canonical(go, given):
-            return dict(given)
+        if _is_canonical(go, data):
+            return dict(data)
         try:
-            return decode(go, given, path, keep_empty=self._keep_empty).object
+            return decode(go, data, path, keep_empty=self._keep_empty).object
         except _MistypedError as error:
-            raise _MistypedError(error.what, error.go_type, self.place(), error.path) from error
+            raise _MistypedError(
+                error.description, error.go_type, self.place(), error.path
+            ) from error
 
     def place(self) -> str:
         return f"{self._owner}.{'.'.join(self._stack)}" if self._stack else ""
 
     def mistyped(
-        self, given: Any, go: GoType, path: str, zero: Any = None, *, what: str = ""
+        self, data: Any, go: GoType, path: str, zero: Any = None, *, description: str = ""
     ) -> Any:
         """Note the first type error with the text of encoding/json. Returns the zero value."""
         if self.error is None:
-            what = what or gotext.json_kind(given)
-            self.error = _MistypedError(what, go.name, self.place(), path)
+            description = description or gotext.json_kind(data)
+            self.error = _MistypedError(description, go.name, self.place(), path)
         return zero
 
 
-def _is_canonical(go: GoType, given: Any) -> bool:
+def _is_canonical(go: GoType, data: Any) -> bool:
     """Whether a value of a struct without required members has only scalars, each with the type of
     its field and not empty: it is encoded as it is."""
-    if given.__class__ is not dict or go.always:
+    if data.__class__ is not dict or go.always:
         return False
-    for key, value in given.items():
+    for key, value in data.items():
         known = go.fields.get(key)
         if known is None or value.__class__ is not known.leaf or not value:
             return False

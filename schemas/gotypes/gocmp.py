@@ -72,22 +72,22 @@ class _Reader:
     def __init__(self, minor: int) -> None:
         self._minor = minor
 
-    def pointed(self, name: str, given: Object | None) -> _Value:
+    def pointed(self, name: str, data: Object | None) -> _Value:
         """Return the struct itself, which the caller compares."""
-        return self._struct(name, given or {})
+        return self._struct(name, data or {})
 
-    def _struct(self, name: str, given: Object) -> _Value:
+    def _struct(self, name: str, data: Object) -> _Value:
         struct, prepare = internal.struct_of(name, self._minor), internal.PREPARED.get(name)
         if prepare is not None:
-            given = prepare(given)
+            data = prepare(data)
         fields: list[tuple[str, _Value]] = []
         if struct.embedded:
             fields.append(
-                ("ObjectMeta", self._struct("meta.ObjectMeta", given.get(struct.embedded) or {}))
+                ("ObjectMeta", self._struct("meta.ObjectMeta", data.get(struct.embedded) or {}))
             )
         group = name.partition(".")[0]
         for one in struct.fields:
-            value = self._field(name, one, given.get(one.key))
+            value = self._field(name, one, data.get(one.key))
             into, steps = fields, one.steps(name)
             for step in steps:
                 if not into or into[-1][0] != step:
@@ -98,124 +98,124 @@ class _Reader:
         zero = all(value.is_zero for _, value in fields)
         return _Value("struct", gosource.package(name), fields, zero)
 
-    def _field(self, owner: str, one: internal.Field, given: Any) -> _Value:
-        go = one.type
-        if not one.pointer or go.kind in ("list", "map"):
-            return self._value(owner, go, given)
-        if given is None:
+    def _field(self, owner: str, field: internal.Field, data: Any) -> _Value:
+        go = field.type
+        if not field.pointer or go.kind in ("list", "map"):
+            return self._value(owner, go, data)
+        if data is None:
             return _Value("pointer", "", None, is_zero=True)
-        pointed = self._value(owner, go, given)
-        said = self._said(owner, go, given)
-        equal = given if go.kind == "time" else None
+        pointed = self._value(owner, go, data)
+        said = self._said(owner, go, data)
+        equal = data if go.kind == "time" else None
         return _Value("pointer", "", pointed, is_zero=False, stringer=said, equal=equal)
 
-    def _said(self, owner: str, go: GoType, given: Any) -> str:
+    def _said(self, owner: str, go: GoType, data: Any) -> str:
         """Return the result of the method String of a pointer, or "" without one."""
         match go.kind:
             case "quantity" | "intstr":
-                return str(given)
+                return str(data)
             case "time":
-                return _time(given)
+                return _time(data)
             case "struct" if go.struct == "LabelSelector":
-                return _selector(given)
+                return _selector(data)
             case "struct":
                 name = internal.internal_name(owner, go.struct)
                 embedded = internal.struct_of(name, self._minor).embedded
-                return _metadata(given.get(embedded) or {}) if embedded else ""
+                return _metadata(data.get(embedded) or {}) if embedded else ""
         return ""
 
-    def _value(self, owner: str, go: GoType, given: Any) -> _Value:
+    def _value(self, owner: str, go: GoType, data: Any) -> _Value:
         if go.kind == "struct":
-            return self._struct(internal.internal_name(owner, go.struct), given or {})
+            return self._struct(internal.internal_name(owner, go.struct), data or {})
         if go.item is not None and go.kind in ("list", "map"):
-            return self._items(owner, go, go.item, given)
+            return self._items(owner, go, go.item, data)
         if go.kind == "quantity":
-            return _quantity(given)
+            return _quantity(data)
         if go.kind == "intstr":
-            return _int_or_string(given)
+            return _int_or_string(data)
         if go.kind in ("time", "microtime"):
-            moment = _Value("struct", "time.Time", [], given is None, _time(given), given or "")
+            moment = _Value("struct", "time.Time", [], data is None, _time(data), data or "")
             return _Value("struct", "v1.Time", [("Time", moment)], moment.is_zero, moment.stringer)
         if go.kind == "string":
-            stringer = (given or "") if go.name == "v1.ResourceName" else ""
-            return _Value("string", gosource.type_name(owner, go), given or "", not given, stringer)
+            stringer = (data or "") if go.name == "v1.ResourceName" else ""
+            return _Value("string", gosource.type_name(owner, go), data or "", not data, stringer)
         text = "false" if go.kind == "bool" else "0"
-        if given is not None:
-            text = gotext.number(given) if not isinstance(given, bool) else str(given).lower()
+        if data is not None:
+            text = gotext.number(data) if not isinstance(data, bool) else str(data).lower()
         return _Value("plain", go.name, text, text in ("false", "0"))
 
-    def _items(self, owner: str, go: GoType, item: GoType, given: Any) -> _Value:
+    def _items(self, owner: str, go: GoType, item: GoType, data: Any) -> _Value:
         type_name, kind = gosource.type_name(owner, go), "slice" if go.kind == "list" else "map"
-        if given is None:
+        if data is None:
             return _Value(kind, type_name, None, is_zero=True)
         if kind == "slice":
-            items = [("", self._value(owner, item, each)) for each in given]
+            items = [("", self._value(owner, item, each)) for each in data]
             return _Value(kind, type_name, items, is_zero=False)
         quote = _resource_name if item.kind == "quantity" else _quoted
-        entries = [(quote(key), self._value(owner, item, given[key])) for key in sorted(given)]
+        entries = [(quote(key), self._value(owner, item, data[key])) for key in sorted(data)]
         return _Value(kind, type_name, entries, is_zero=False)
 
 
-def _metadata(given: Object) -> str:
+def _metadata(data: Object) -> str:
     """Return the result of ObjectMeta.String, which is generated for protobuf."""
-    grace = given.get("deletionGracePeriodSeconds")
-    deleted = given.get("deletionTimestamp")
-    owners = "".join(f"{_owner(each)}," for each in given.get("ownerReferences") or ())
+    grace = data.get("deletionGracePeriodSeconds")
+    deleted = data.get("deletionTimestamp")
+    owners = "".join(f"{_owner(each)}," for each in data.get("ownerReferences") or ())
     return (
-        f"&ObjectMeta{{Name:{given.get('name', '')},GenerateName:{given.get('generateName', '')},"
-        f"Namespace:{given.get('namespace', '')},SelfLink:{given.get('selfLink', '')},"
-        f"UID:{given.get('uid', '')},ResourceVersion:{given.get('resourceVersion', '')},"
-        f"Generation:{given.get('generation', 0)},"
-        f"CreationTimestamp:{_time(given.get('creationTimestamp'))},"
+        f"&ObjectMeta{{Name:{data.get('name', '')},GenerateName:{data.get('generateName', '')},"
+        f"Namespace:{data.get('namespace', '')},SelfLink:{data.get('selfLink', '')},"
+        f"UID:{data.get('uid', '')},ResourceVersion:{data.get('resourceVersion', '')},"
+        f"Generation:{data.get('generation', 0)},"
+        f"CreationTimestamp:{_time(data.get('creationTimestamp'))},"
         f"DeletionTimestamp:{_time(deleted) if deleted else '<nil>'},"
         f"DeletionGracePeriodSeconds:{'nil' if grace is None else f'*{grace}'},"
-        f"Labels:{_texts(given.get('labels'))},Annotations:{_texts(given.get('annotations'))},"
+        f"Labels:{_texts(data.get('labels'))},Annotations:{_texts(data.get('annotations'))},"
         f"OwnerReferences:[]OwnerReference{{{owners}}},"
-        f"Finalizers:[{' '.join(given.get('finalizers') or ())}],"
+        f"Finalizers:[{' '.join(data.get('finalizers') or ())}],"
         "ManagedFields:[]ManagedFieldsEntry{},}"
     )
 
 
-def _owner(given: Object) -> str:
+def _owner(data: Object) -> str:
     flags = [
-        "nil" if given.get(key) is None else f"*{str(given[key]).lower()}"
+        "nil" if data.get(key) is None else f"*{str(data[key]).lower()}"
         for key in ("controller", "blockOwnerDeletion")
     ]
     return (
-        f"OwnerReference{{Kind:{given.get('kind', '')},Name:{given.get('name', '')},"
-        f"UID:{given.get('uid', '')},APIVersion:{given.get('apiVersion', '')},"
+        f"OwnerReference{{Kind:{data.get('kind', '')},Name:{data.get('name', '')},"
+        f"UID:{data.get('uid', '')},APIVersion:{data.get('apiVersion', '')},"
         f"Controller:{flags[0]},BlockOwnerDeletion:{flags[1]},}}"
     )
 
 
-def _texts(given: dict[str, str] | None) -> str:
-    pairs = "".join(f"{key}: {given[key]}," for key in sorted(given)) if given else ""
+def _texts(data: dict[str, str] | None) -> str:
+    pairs = "".join(f"{key}: {data[key]}," for key in sorted(data)) if data else ""
     return f"map[string]string{{{pairs}}}"
 
 
-def _selector(given: Object) -> str:
+def _selector(data: Object) -> str:
     """Return the result of LabelSelector.String, which is generated for protobuf."""
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{one.get('key', '')},Operator:{one.get('operator', '')},"
         f"Values:[{' '.join(one.get('values') or ())}],}},"
-        for one in given.get("matchExpressions") or ()
+        for one in data.get("matchExpressions") or ()
     )
     return (
-        f"&LabelSelector{{MatchLabels:{_texts(given.get('matchLabels'))},"
+        f"&LabelSelector{{MatchLabels:{_texts(data.get('matchLabels'))},"
         f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
     )
 
 
-def _time(given: Any) -> str:
-    if not given:
+def _time(data: Any) -> str:
+    if not data:
         return gosource.NO_TIME
-    return gosource.moment(given)
+    return gosource.moment(data)
 
 
-def _quantity(given: Any) -> _Value:
-    if given is None:
+def _quantity(data: Any) -> _Value:
+    if data is None:
         return _Value("struct", "resource.Quantity", [], is_zero=True, equal=_NOTHING)
-    digits, scale, text, form = gosource.parts_of(given)
+    digits, scale, text, form = gosource.parts_of(data)
     amount = [
         (name, _Value("plain", "int64", str(number), not number))
         for name, number in (("value", digits), ("scale", scale))
@@ -225,20 +225,20 @@ def _quantity(given: Any) -> _Value:
         ("s", _Value("string", "string", text, not text)),
         ("Format", _Value("string", "resource.Format", form, not form)),
     ]
-    return _Value("struct", "resource.Quantity", fields, False, "", quantity.parse(str(given)))
+    return _Value("struct", "resource.Quantity", fields, False, "", quantity.parse(str(data)))
 
 
-def _int_or_string(given: Any) -> _Value:
-    is_text = isinstance(given, str)
+def _int_or_string(data: Any) -> _Value:
+    is_text = isinstance(data, str)
     fields = [
         ("Type", _Value("plain", "intstr.Type", "1" if is_text else "0", not is_text)),
         (
             "IntVal",
-            _Value("plain", "int32", "0" if is_text else str(given or 0), is_text or not given),
+            _Value("plain", "int32", "0" if is_text else str(data or 0), is_text or not data),
         ),
-        ("StrVal", _Value("string", "string", given if is_text else "", not (is_text and given))),
+        ("StrVal", _Value("string", "string", data if is_text else "", not (is_text and data))),
     ]
-    return _Value("struct", "intstr.IntOrString", fields, not given and not is_text)
+    return _Value("struct", "intstr.IntOrString", fields, not data and not is_text)
 
 
 # -------------------------------------------------------------------------- comparisons
@@ -362,8 +362,8 @@ class _EditPath:
     def _judged(self, x: int, y: int) -> tuple[int, int]:
         return self._judge(x, y) if self.step > 0 else self._judge(x - 1, y - 1)
 
-    def _is_before(self, one: int, other: int) -> bool:
-        return one < other if self.step > 0 else one > other
+    def _is_before(self, value: int, other: int) -> bool:
+        return value < other if self.step > 0 else value > other
 
     def search(self, other: "_EditPath", end: list[int], budget: int) -> int:
         """Search the diagonal through `end` for the next match, go to it, and continue along equal
@@ -675,7 +675,7 @@ class _Format:
         group: "list[tuple[str, _Node]]",
         beside: tuple[bool, bool],
         name: str,
-        made: list[_Record],
+        records: list[_Record],
     ) -> None:
         """Add equal records as one line, except for those next to a difference. `beside` contains
         whether there is a difference before and after them."""
@@ -683,20 +683,20 @@ class _Format:
         first = min(_CONTEXT, len(group)) if beside[0] else 0
         last = min(_CONTEXT, len(group) - first) if beside[1] else 0
         last += len(group) - first - last == 1
-        made += [_Record(" ", key, same.of(child)) for key, child in group[:first]]
+        records += [_Record(" ", key, same.of(child)) for key, child in group[:first]]
         if left := len(group) - first - last:
             stats = _Stats(name, identical=left)
-            made.append(_DOTS._replace(comment=str(stats)))
-        made += [_Record(" ", key, same.of(child)) for key, child in group[len(group) - last :]]
+            records.append(_DOTS._replace(comment=str(stats)))
+        records += [_Record(" ", key, same.of(child)) for key, child in group[len(group) - last :]]
 
-    def _add_change(self, name: str, child: _Node, made: list[_Record]) -> None:
+    def _add_change(self, name: str, child: _Node, records: list[_Record]) -> None:
         if self.compares_text(child):
-            made.append(_Record(" ", name, self.text_diff(child)))
+            records.append(_Record(" ", name, self.text_diff(child)))
         elif child.below != child.depth:
-            made.append(_Record(" ", name, self.of(child)))
+            records.append(_Record(" ", name, self.of(child)))
         else:
             sides = self._sides(child)
-            made += [
+            records += [
                 _Record(mark, name, text)
                 for mark, text in zip("-+", sides, strict=True)
                 if text is not None

@@ -22,16 +22,16 @@ NO_TIME = "0001-01-01 00:00:00 +0000 UTC"
 """The zero value of a time."""
 
 
-def value(name: str, given: Object | None, minor: int) -> str:
+def value(name: str, data: Object | None, minor: int) -> str:
     """Return a v1 value as its internal type, such as `core.Taint`. Raises KeyError."""
     struct = internal.struct_of(name, minor)
     members = []
     if struct.embedded:
-        inner = value("meta.ObjectMeta", (given or {}).get(struct.embedded), minor)
+        inner = value("meta.ObjectMeta", (data or {}).get(struct.embedded), minor)
         members.append(f"ObjectMeta:{inner}")
     for steps, fields in groupby(struct.fields, key=lambda field: field.steps(name)):
         written = ", ".join(
-            f"{exported(field.name)}:{_field(name, field, (given or {}).get(field.key), minor)}"
+            f"{exported(field.name)}:{_field(name, field, (data or {}).get(field.key), minor)}"
             for field in fields
         )
         for step in reversed(steps):
@@ -56,82 +56,80 @@ def of_json(value: Any) -> str:
     return gotext.number(value)
 
 
-def of_type(name: str, given: Any) -> str:
+def of_type(name: str, data: Any) -> str:
     """Return a value of a plain Go type: a quantity, quantities by name, an int-or-string or a
     text."""
     if name == "resource.Quantity":
-        return _quantity(given)
+        return _quantity(data)
     if name == "intstr.IntOrString":
-        return _int_or_string(given)
+        return _int_or_string(data)
     if name in ("time", "*time"):
-        if given is None:
+        if data is None:
             return '"null"' if name == "*time" else NO_TIME
-        return moment(given)
-    if given is None:
+        return moment(data)
+    if data is None:
         return f"{name}(nil)"
     if name == "[]byte":
-        return f"[]byte{{{', '.join(f'{byte:#04x}' for byte in b64decode(given))}}}"
-    if isinstance(given, dict) and name != "core.ResourceList":
-        pairs = (f"{gotext.quote(key)}:{gotext.quote(given[key])}" for key in sorted(given))
+        return f"[]byte{{{', '.join(f'{byte:#04x}' for byte in b64decode(data))}}}"
+    if isinstance(data, dict) and name != "core.ResourceList":
+        pairs = (f"{gotext.quote(key)}:{gotext.quote(data[key])}" for key in sorted(data))
         return f"{name}{{{', '.join(pairs)}}}"
     if name == "core.ResourceList":
-        pairs = (f"{gotext.quote(key)}:{_quantity(given[key])}" for key in sorted(given))
+        pairs = (f"{gotext.quote(key)}:{_quantity(data[key])}" for key in sorted(data))
         return f"{name}{{{', '.join(pairs)}}}"
-    return f"{name}{{{', '.join(map(gotext.quote, given))}}}"
+    return f"{name}{{{', '.join(map(gotext.quote, data))}}}"
 
 
-def items(name: str, given: list[Object] | None, minor: int) -> str:
+def items(name: str, data: list[Object] | None, minor: int) -> str:
     """Return a list of such values."""
-    if given is None:
+    if data is None:
         return f"[]{package(name)}(nil)"
-    return f"[]{package(name)}{{{', '.join(value(name, each, minor) for each in given)}}}"
+    return f"[]{package(name)}{{{', '.join(value(name, each, minor) for each in data)}}}"
 
 
-def _field(owner: str, field: internal.Field, given: Any, minor: int) -> str:
+def _field(owner: str, field: internal.Field, data: Any, minor: int) -> str:
     go = field.type
-    if go.kind in ("time", "microtime") and given is None:
+    if go.kind in ("time", "microtime") and data is None:
         return "<nil>"  # in these structs, optional times are pointers
     if field.pointer and go.kind not in ("list", "map"):
-        return f"(*{type_name(owner, go)}){'(nil)' if given is None else _ADDRESS}"
-    return _value(owner, go, given, minor)
+        return f"(*{type_name(owner, go)}){'(nil)' if data is None else _ADDRESS}"
+    return _value(owner, go, data, minor)
 
 
-def _value(owner: str, go: GoType, given: Any, minor: int) -> str:
+def _value(owner: str, go: GoType, data: Any, minor: int) -> str:
     if go.kind == "struct":
-        return value(internal.internal_name(owner, go.struct), given, minor)
+        return value(internal.internal_name(owner, go.struct), data, minor)
     if go.item is not None:
-        return _held(owner, go, given, minor)
+        return _held(owner, go, data, minor)
     if go.kind == "quantity":
-        return _quantity(given)
+        return _quantity(data)
     if go.kind == "intstr":
-        return _int_or_string(given)
-    if given is None:
+        return _int_or_string(data)
+    if data is None:
         return _ZEROS.get(go.kind, "<nil>")
-    if isinstance(given, str):
-        return gotext.quote(given)
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    return gotext.number(given)
+    if isinstance(data, str):
+        return gotext.quote(data)
+    if isinstance(data, bool):
+        return "true" if data else "false"
+    return gotext.number(data)
 
 
-def _held(owner: str, go: GoType, given: Any, minor: int) -> str:
+def _held(owner: str, go: GoType, data: Any, minor: int) -> str:
     """Return a list or a map."""
     name, item = type_name(owner, go), go.item
     assert item is not None
-    if given is None:
+    if data is None:
         return f"{name}(nil)"
     if go.kind == "list":
-        return f"{name}{{{', '.join(_value(owner, item, each, minor) for each in given)}}}"
-    pairs = (
-        f"{gotext.quote(key)}:{_value(owner, item, given[key], minor)}" for key in sorted(given)
-    )
+        return f"{name}{{{', '.join(_value(owner, item, each, minor) for each in data)}}}"
+    pairs = (f"{gotext.quote(key)}:{_value(owner, item, data[key], minor)}" for key in sorted(data))
     return f"{name}{{{', '.join(pairs)}}}"
 
 
-def _quantity(given: Any) -> str:
+def _quantity(data: Any) -> str:
     """Return a quantity as resource.int64Amount. Larger amounts, which need infDecAmount, do not
     occur in practice."""
-    digits, scale, text, form = parts_of(given)
+    digits, scale, text, form = parts_of(data)
     return (
         f"resource.Quantity{{i:resource.int64Amount{{value:{digits}, scale:{scale}}}, "
         f"d:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:{gotext.quote(text)}, "
@@ -139,19 +137,19 @@ def _quantity(given: Any) -> str:
     )
 
 
-def moment(given: str) -> str:
+def moment(data: str) -> str:
     """Return a time in the format of its method String."""
-    return f"{given.replace('T', ' ').removesuffix('Z')} +0000 UTC"
+    return f"{data.replace('T', ' ').removesuffix('Z')} +0000 UTC"
 
 
-def parts_of(given: Any) -> tuple[int, int, str, str]:
+def parts_of(data: Any) -> tuple[int, int, str, str]:
     """Return the parts of a quantity in Go: digits, a power of ten, its text if this is canonical,
     and its format."""
-    text = "0" if given is None else str(given)
+    text = "0" if data is None else str(data)
     digits, scale = _decimal(text)
     kind = "BinarySI" if text.endswith("i") else "DecimalSI"
-    is_canonical = given is not None and str(quantity.parse(text)) == text
-    return digits, scale, text if is_canonical else "", kind if given is not None else ""
+    is_canonical = data is not None and str(quantity.parse(text)) == text
+    return digits, scale, text if is_canonical else "", kind if data is not None else ""
 
 
 _SCALES = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -175,10 +173,10 @@ def _decimal(text: str) -> tuple[int, int]:
     return digits, int(exponent or 0) + _SCALES.get(suffix or "", 0) - len(fraction)
 
 
-def _int_or_string(given: Any) -> str:
-    if isinstance(given, str):
-        return f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{gotext.quote(given)}}}"
-    return f'intstr.IntOrString{{Type:0, IntVal:{given or 0}, StrVal:""}}'
+def _int_or_string(data: Any) -> str:
+    if isinstance(data, str):
+        return f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{gotext.quote(data)}}}"
+    return f'intstr.IntOrString{{Type:0, IntVal:{data or 0}, StrVal:""}}'
 
 
 def type_name(owner: str, go: GoType) -> str:

@@ -68,18 +68,18 @@ class InternalValue(Verbatim):
     """A value of an internal type in an error, or a list of such values. Other minors print it
     differently.
 
-    `name` is the name of the type, `given` the v1 value: a copy, because an object loses its empty
-    lists after its validation. `is_list` tells a missing list from a missing value.
+    `name` is the name of the type, `data` the v1 value: a copy, because an object loses its empty
+    lists after its validation. `is_list` distinguishes a missing list from a missing value.
     """
 
     name: str
-    given: Any
+    data: Any
     is_list: bool
 
     def of(self, minor: int) -> Verbatim:
         """Return the same value in a minor, without the fields that this minor does not have."""
-        tell = items if self.is_list else value
-        return tell(self.name, self.given, minor)
+        show = items if self.is_list else value
+        return show(self.name, self.data, minor)
 
 
 class Difference(str):
@@ -109,9 +109,9 @@ def text(name: str, value: Object | None, minor: int = _NEWEST) -> str:
     return _json(view(name, value, minor))
 
 
-def value(name: str, given: Object | None, minor: int = _NEWEST) -> Verbatim:
+def value(name: str, data: Object | None, minor: int = _NEWEST) -> Verbatim:
     """Return `text` as the bad value of a field error."""
-    return _shown(name, text(name, given, minor), given, is_list=False)
+    return _shown(name, text(name, data, minor), data, is_list=False)
 
 
 def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verbatim:
@@ -121,9 +121,9 @@ def items(name: str, values: list[Object] | None, minor: int = _NEWEST) -> Verba
     return _shown(name, shown, values, is_list=True)
 
 
-def _shown(name: str, text: str, given: Any, *, is_list: bool) -> InternalValue:
+def _shown(name: str, text: str, data: Any, *, is_list: bool) -> InternalValue:
     made = InternalValue(text)
-    made.name, made.given, made.is_list = name, copy.deepcopy(given), is_list
+    made.name, made.data, made.is_list = name, copy.deepcopy(data), is_list
     return made
 
 
@@ -143,29 +143,29 @@ def unified(before: list[str], after: list[str]) -> str:
     return _replaced(before, after)
 
 
-def view(name: str, given: Object | None, minor: int = _NEWEST) -> Any:
+def view(name: str, data: Object | None, minor: int = _NEWEST) -> Any:
     """Return a v1 value as JSON of the internal type, with the printed names, order and zero
     values."""
-    if given is None:
+    if data is None:
         return None
     struct, prepare = struct_of(name, minor), PREPARED.get(name)
     if prepare is not None:
-        given = prepare(given)
+        data = prepare(data)
     made: Object = {}
     if struct.embedded:
-        made |= view("meta.ObjectMeta", given.get(struct.embedded) or {}, minor)
+        made |= view("meta.ObjectMeta", data.get(struct.embedded) or {}, minor)
     for field in struct.fields:
-        inner = given.get(field.key)
+        inner = data.get(field.key)
         if not field.omitted or not (inner is None or inner == [] or inner == {}):
             made[field.name] = field.show(inner)
     return made
 
 
-def _pod_spec(given: Object) -> Object:
+def _pod_spec(data: Object) -> Object:
     """Move members of the spec to the security context, as in the internal type. Follows
     core/v1/conversion.go."""
-    shared = {key: given[key] for key in _SHARED if given.get(key) is not None}
-    return {**given, "securityContext": {**(given.get("securityContext") or {}), **shared}}
+    shared = {key: data[key] for key in _SHARED if data.get(key) is not None}
+    return {**data, "securityContext": {**(data.get("securityContext") or {}), **shared}}
 
 
 _SHARED = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
@@ -266,7 +266,7 @@ def _field(
         key = name[0].lower() + name[1:]
         zero = None if kind.startswith("*") else _ZEROS[kind]
         scalar = GoType(kind.lstrip("*"), kind.lstrip("*"))
-        show: Callable[[Any], Any] = lambda given: zero if given is None else given  # noqa: E731
+        show: Callable[[Any], Any] = lambda data: zero if data is None else data  # noqa: E731
         return Field(name, key, show, omitted=False, type=scalar, pointer=zero is None)
     name, _, key = name.partition(":")
     bare = name.rstrip("*!")
@@ -284,24 +284,24 @@ def _show(owner: str, known: GoField, *, is_pointer: bool, minor: int) -> Callab
     """Return a function that prints a field's value, which can be missing."""
     inner = _printer(owner, known.type, minor)
     if is_pointer or known.type.kind in ("list", "map"):
-        return lambda given: None if given is None else inner(given)
+        return lambda data: None if data is None else inner(data)
     if known.type.kind == "struct":
-        return lambda given: inner(given or {})
+        return lambda data: inner(data or {})
     zero = _ZEROS.get(known.type.kind)
-    return lambda given: zero if given is None else inner(given)
+    return lambda data: zero if data is None else inner(data)
 
 
 def _printer(owner: str, go: GoType, minor: int) -> Callable[[Any], Any]:
     """Return a function that prints a given value."""
     if go.kind == "struct":
         found = internal_name(owner, go.struct)
-        return lambda given: view(found, given, minor)
+        return lambda data: view(found, data, minor)
     if go.item is not None:
         inner = _printer(owner, go.item, minor)
         if go.kind == "list":
-            return lambda given: [inner(each) for each in given]
-        return lambda given: {key: inner(given[key]) for key in sorted(given)}
-    return lambda given: given
+            return lambda data: [inner(each) for each in data]
+        return lambda data: {key: inner(data[key]) for key in sorted(data)}
+    return lambda data: data
 
 
 def internal_name(owner: str, struct: str) -> str:

@@ -64,16 +64,16 @@ def of(minor: int) -> Changes:
     return made
 
 
-def _read(made: Changes, section: str, name: str, rest: str = "") -> None:
+def _read(changes: Changes, section: str, name: str, rest: str = "") -> None:
     if section == "types":
-        made.gone.add(name)
+        changes.gone.add(name)
     elif section != "node":
-        made.fields.setdefault(name, []).append((section, rest, {}))
+        changes.fields.setdefault(name, []).append((section, rest, {}))
     elif name.startswith("io."):
-        made.added[name] = orjson.loads(rest)
+        changes.added[name] = orjson.loads(rest)
     else:
         owner, _, key = name.rpartition(".")
-        made.fields.setdefault(owner, []).append((section, key, orjson.loads(rest)))
+        changes.fields.setdefault(owner, []).append((section, key, orjson.loads(rest)))
 
 
 def _remove(properties: Schema, required: list[str], key: str, _node: Schema) -> None:

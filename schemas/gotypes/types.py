@@ -117,20 +117,20 @@ def _kind(name: str, unfinished: UnfinishedTypes) -> tuple[str, str]:
     return "struct" if struct else "raw", _short(name)
 
 
-def _fill(made: GoType, name: str, unfinished: UnfinishedTypes) -> None:
-    if made.kind in _UNIONS.values():
-        made.item = _make(_PROPS, unfinished)
-    elif made.kind == "struct":
+def _fill(go_type: GoType, name: str, unfinished: UnfinishedTypes) -> None:
+    if go_type.kind in _UNIONS.values():
+        go_type.item = _make(_PROPS, unfinished)
+    elif go_type.kind == "struct":
         node = unfinished.nodes[name]
         required, minor = frozenset(node.get("required", ())), unfinished.minor
-        made.struct = name.rpartition(".")[2]
-        made.fields = {
+        go_type.struct = name.rpartition(".")[2]
+        go_type.fields = {
             key: _field(key, _type(child, unfinished), child, required=key in required, minor=minor)
             for key, child in node.get("properties", {}).items()
         }
-        made.always = [
+        go_type.always = [
             (key, known)
-            for key, known in made.fields.items()
+            for key, known in go_type.fields.items()
             if known.always or known.value or known.default is not None
         ]
 
@@ -140,22 +140,22 @@ def _short(name: str) -> str:
     return ".".join(name.split(".")[-2:])
 
 
-def _field(key: str, made: GoType, node: Schema, *, required: bool, minor: int) -> GoField:
+def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: int) -> GoField:
     fact = node.get("x-go")
-    struct = made.kind == "struct"
+    struct = go_type.kind == "struct"
     default = node.get("default")
     always = (required and fact != "hidden") or fact == "emitted"
     pointer = fact == "pointer" or (struct and default is None and not required)
     value = struct and default is not None
     names_embedded = minor >= _EMBEDDED_SINCE and "x-go-in" in node
     return GoField(
-        type=made,
+        type=go_type,
         always=always,
         pointer=pointer,
         value=value,
         default=None if struct or not (default or fact == "pointer") else default,
-        leaf=_LEAVES.get(made.kind),
-        zero_kept=always or pointer or value or made.kind in _NEVER_ZERO,
+        leaf=_LEAVES.get(go_type.kind),
+        zero_kept=always or pointer or value or go_type.kind in _NEVER_ZERO,
         place=f"{node['x-go-in']}.{key}" if names_embedded else key,
         within=node.get("x-go-in", ""),
     )

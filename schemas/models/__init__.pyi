@@ -12,5 +12,5 @@ from inkube.schemas.models.models import dump as dump
 from inkube.schemas.models.models import parse as parse
 from inkube.schemas.models.models import parse_except as parse_except
 from inkube.schemas.models.models import parse_partly as parse_partly
-from inkube.schemas.models.models import telling_errors as telling_errors
 from inkube.schemas.models.models import to_crd as to_crd
+from inkube.schemas.models.models import with_empty_errors as with_empty_errors

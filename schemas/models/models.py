@@ -327,7 +327,7 @@ def _crd_version(version: Version) -> Object:
         columns = [
             _crd_column(column)
             for column in version.columns
-            if not column.counts and not column.tells_presence
+            if not column.counts and not column.shows_presence
         ]
         crd_version["additionalPrinterColumns"] = columns
     own = [
@@ -416,18 +416,18 @@ def _definition(
     )
 
 
-def telling_errors(definition: Definition) -> Definition:
+def with_empty_errors(definition: Definition) -> Definition:
     """The same kind with the default status `fieldErrors: []`, unless the kind has a zero status.
 
     Clients can then read the list before a controller has processed the object. Raises ValueError
     if the status has a required member, because the controller of checks does not write it.
     """
     kind = definition.names.kind
-    versions = tuple(_telling_errors(kind, version) for version in definition.versions)
+    versions = tuple(_with_empty_errors(kind, version) for version in definition.versions)
     return replace(definition, versions=versions)
 
 
-def _telling_errors(kind: str, version: Version) -> Version:
+def _with_empty_errors(kind: str, version: Version) -> Version:
     properties = version.schema["properties"]
     if not version.status or "default" in properties["status"]:
         return version

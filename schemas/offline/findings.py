@@ -152,9 +152,9 @@ def at_place(
     )  # fmt: skip
 
 
-def ignored(read: Read, found: Iterable[Finding]) -> Iterable[Finding]:
+def ignored(read: Read, findings: Iterable[Finding]) -> Iterable[Finding]:
     """The findings that no comment of the document ignores."""
     document = read.document
     if not document.has_comments_for_us:
-        return found
-    return (each for each in found if not document.ignores(each.code, each.line))
+        return findings
+    return (each for each in findings if not document.ignores(each.code, each.line))

@@ -95,7 +95,7 @@ def _converted(schema: Any, document: Object, depth: int) -> Object:
     return found
 
 
-def _type(schema: Object, found: Object) -> str | None:
+def _type(schema: Object, constraints: Object) -> str | None:
     """The one type of a schema, None without one. Null makes the schema nullable."""
     given = schema.get("type")
     types = set(given) if isinstance(given, list) else {given} - {None}
@@ -104,11 +104,11 @@ def _type(schema: Object, found: Object) -> str | None:
         if not types and isinstance(parts, list):
             types = {part.get("type") for part in parts if isinstance(part, dict)}
     if "null" in types:
-        found["nullable"] = True
+        constraints["nullable"] = True
         types.discard("null")
     if types == _EITHER or schema.get("format") == "int-or-string":
-        found["x-kubernetes-int-or-string"] = True
-        found.pop("format", None)
+        constraints["x-kubernetes-int-or-string"] = True
+        constraints.pop("format", None)
         return None
     only = types.pop() if len(types) == 1 else None
     return only if only in _TYPES else None

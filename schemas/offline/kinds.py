@@ -141,7 +141,7 @@ class Kinds:
         return self._declared.get(key)
 
 
-def _definition(gvk: GVK, found: ForeignKind, minor: int) -> Definition:
+def _definition(gvk: GVK, foreign_kind: ForeignKind, minor: int) -> Definition:
     """The definition of a kind with a schema alone. Its scope is not known, so both are right."""
     names = Names(plural=f"{gvk.kind.lower()}s", kind=gvk.kind)
-    return Definition(gvk.group, names, (Version(gvk.version, found.schema),), minor=minor)
+    return Definition(gvk.group, names, (Version(gvk.version, foreign_kind.schema),), minor=minor)

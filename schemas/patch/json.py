@@ -225,27 +225,27 @@ def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -
     return index
 
 
-def _value(place: _Position, complaint: str) -> Any:
+def _value(position: _Position, complaint: str) -> Any:
     """The value at a place; None for a missing member. Raises JSONPatchFailure for a bad index."""
-    container, key = place
+    container, key = position
     if isinstance(container, list):
         return container[_index(container, key, complaint)]
     return container.get(key)
 
 
-def _take(place: _Position, complaint: str) -> None:
-    container, key = place
+def _take(position: _Position, complaint: str) -> None:
+    container, key = position
     if isinstance(container, list):
-        place = container, str(_index(container, key, complaint))
+        position = container, str(_index(container, key, complaint))
     elif key not in container:
         message = f"{complaint}: Unable to remove nonexistent key: {key}: missing value"
         raise JSONPatchFailure(message)
-    _standard("remove", place, None)
+    _standard("remove", position, None)
 
 
-def _insert(place: _Position, value: Any, complaint: str) -> None:
+def _insert(position: _Position, value: Any, complaint: str) -> None:
     """Insert a value at a place; -1 means the end of a list, like `-`."""
-    container, key = place
+    container, key = position
     if isinstance(container, list) and key != "-":
         if not _INTEGER.fullmatch(key):
             message = f"{complaint}: value was not a proper array index: '{key}'"
@@ -258,13 +258,13 @@ def _insert(place: _Position, value: Any, complaint: str) -> None:
                 f"{complaint}: Unable to access invalid index: {key}: invalid index referenced"
             )
             raise JSONPatchFailure(message)
-        place = container, str(index)
-    _standard("add", place, value)
+        position = container, str(index)
+    _standard("add", position, value)
 
 
-def _standard(op: str, place: _Position, value: Any) -> None:
+def _standard(op: str, position: _Position, value: Any) -> None:
     """Apply one operation of RFC 6902 to a container, in place."""
-    container, key = place
+    container, key = position
     if isinstance(container, list) and key.startswith("-") and key != "-":
         key = str(len(container) + int(key))
     path = jsonpointer.JsonPointer.from_parts([key]).path

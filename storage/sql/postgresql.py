@@ -302,9 +302,9 @@ class PostgresqlConnection:
             return 0
         return 0 if table is None else crc32(f"{cluster} {timeline} {table}".encode()) or 1
 
-    async def listen(self, hear: Any) -> None:
-        """Call `hear` for every NOTIFY."""
-        await self._driver.add_listener(CHANNEL, hear)
+    async def listen(self, listener: Any) -> None:
+        """Call `listener` for every NOTIFY."""
+        await self._driver.add_listener(CHANNEL, listener)
 
     async def begin_set_up(self) -> None:
         """Begin a transaction without other set-ups or writers, and create missing tables, columns

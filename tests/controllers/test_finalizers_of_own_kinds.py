@@ -41,7 +41,7 @@ class Kitchen:
                 Finalizer("kettles.example/gift", self.give),
                 Finalizer("kettles.example/shelf", self.put_away),
                 default=DEFAULT,
-                told="stuck",
+                reason_member="stuck",
             ),
         )
 

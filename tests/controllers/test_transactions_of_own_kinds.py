@@ -41,7 +41,7 @@ class Seat(
     version="v1",
     status_subresource=False,
     columns=(
-        Column("Paid", "boolean", r".metadata.labels.halls\.example/paid", tells_presence=True),
+        Column("Paid", "boolean", r".metadata.labels.halls\.example/paid", shows_presence=True),
         Column("Tags", "integer", ".spec.tags", counts=True, zero=0),
     ),
     selectable_fields=(

@@ -48,7 +48,7 @@ class Stove:
         self.most = max(self.most, self.at_once)
         for minute in range(boiling.spec.minutes):
             self.clock.advance(2)
-            await progress.tell(minute, of=boiling.spec.minutes, message=f"minute {minute}")
+            await progress.report(minute, of=boiling.spec.minutes, message=f"minute {minute}")
         await self.gate.wait()
         self.at_once -= 1
         self.done.append(boiling.metadata.name)

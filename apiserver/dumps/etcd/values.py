@@ -19,9 +19,9 @@ _ENCRYPTED: Final = b"k8s:enc:"
 _PROTOBUF: Final = builtin.envelopes.PREFIX
 
 
-def object_of(found: KeyValue) -> Object:
+def object_of(record: KeyValue) -> Object:
     """Return the object under a key, with its resource version. Raises Unread."""
-    value = found.value
+    value = record.value
     if value.startswith(_ENCRYPTED):
         provider = value[len(_ENCRYPTED) :].split(b":", 1)[0].decode("ascii", "replace")
         raise Unread(f"encrypted values ({provider}), whose key is not in the snapshot")
@@ -29,7 +29,7 @@ def object_of(found: KeyValue) -> Object:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise Unread("values that are no objects")
-    metadata["resourceVersion"] = str(found.revision)
+    metadata["resourceVersion"] = str(record.revision)
     return obj
 
 

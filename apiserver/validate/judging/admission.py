@@ -25,12 +25,12 @@ MOST_PODS = 100
 _COUNTED = {"Job": "parallelism"}
 
 
-def findings(plan: Plan, found: Iterable[File], known: Iterable[Finding]) -> list[Finding]:
+def findings(plan: Plan, run_files: Iterable[File], known: Iterable[Finding]) -> list[Finding]:
     """The findings of admission about the objects of files. Objects with errors are left out.
     Raises InputError."""
     wrong = {(each.file, each.document) for each in known if each.is_error}
     folders = recognised.Folders()
-    reads = [read for file in found for read in _read(file, folders)]
+    reads = [read for file in run_files for read in _read(file, folders)]
     sound = [read for read in reads if (read.document.file, read.document.number) not in wrong]
     more = [read for file in files.find(plan.policies) for read in _read(file, folders)]
     more += [read for each in definitions.read(plan.definitions).documents for read in _of(each)]
@@ -56,7 +56,7 @@ async def _judged(
             operation = plan.operation if plan.operation == "delete" else operation
             await cluster.add_namespace(read)
             decision = await cluster.judge(read.value, operation)
-            result += _told(read, decision, "")
+            result += _findings_of(read, decision, "")
             if decision.refusal is None and operation != "delete":
                 result += await _of_pods(cluster, read, every=counts)
         return result
@@ -70,9 +70,9 @@ async def _of_pods(cluster: Cluster, read: Read, *, every: bool) -> list[Finding
     path = ".".join(offline.TEMPLATES[kind])
     for pod in pods_of(read.value, every=every):
         decision = await cluster.judge(pod, "create")
-        told = _told(read, decision, path)
-        if told:
-            return told
+        about_pod = _findings_of(read, decision, path)
+        if about_pod:
+            return about_pod
     return []
 
 
@@ -95,7 +95,7 @@ def pods_of(obj: Object, *, every: bool) -> Iterator[Object]:
         }
 
 
-def _told(read: Read, decision: Decision, path: str) -> list[Finding]:
+def _findings_of(read: Read, decision: Decision, path: str) -> list[Finding]:
     found = [(text, "Warning", _WARNING) for text in decision.warnings if not _is_known(text)]
     if decision.refusal is not None:
         found.append((decision.refusal.message, str(decision.refusal.reason), _REFUSED))

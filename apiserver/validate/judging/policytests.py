@@ -86,8 +86,8 @@ def run(paths: Sequence[str]) -> Results:
     return results
 
 
-async def _run(found: Iterable[Read], results: Results) -> None:
-    for read in found:
+async def _run(reads: Iterable[Read], results: Results) -> None:
+    for read in reads:
         test = read.value
         _check_members(read, test, _MEMBERS, "")
         context = [*_named(read, "policies"), *_named(read, "objects")]
@@ -170,9 +170,9 @@ def _difference(read: Read, expect: Any, path: str, decision: Decision) -> str:
     return ""
 
 
-def _contains(wanted: Any, texts: Iterable[str]) -> bool:
+def _contains(expected: Any, texts: Iterable[str]) -> bool:
     """Whether a text contains the wanted one. True stands for any text."""
-    return any(text and (wanted is True or str(wanted) in text) for text in texts)
+    return any(text and (expected is True or str(expected) in text) for text in texts)
 
 
 def _named(read: Read, member: str) -> Iterator[Read]:

@@ -14,7 +14,7 @@ _WIDEST = 160
 
 def render(result: Result, *, colours: bool) -> Iterator[str]:
     """Yield the lines of the report, with a blank line between files."""
-    for number, (_, found) in enumerate(groupby(result.findings, key=lambda one: one.file)):
+    for number, (_, found) in enumerate(groupby(result.findings, key=lambda each: each.file)):
         if number:
             yield ""
         for finding in found:

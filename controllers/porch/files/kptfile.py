@@ -130,12 +130,12 @@ def renamed(name: str) -> Edit:
     return change
 
 
-def from_upstream(place: Upstream) -> Edit:
+def from_upstream(source: Upstream) -> Edit:
     """Sets the upstream of the package."""
 
     def change(tree: Any) -> None:
-        tree["upstream"] = place.upstream()
-        tree["upstreamLock"] = place.lock()
+        tree["upstream"] = source.upstream()
+        tree["upstreamLock"] = source.lock()
 
     return change
 

@@ -61,12 +61,12 @@ def modified(original: Files, local: Files) -> list[str]:
     ]
 
 
-def _same_file(name: str, one: str | None, other: str | None) -> bool:
-    if one == other:
+def _same_file(name: str, ours: str | None, theirs: str | None) -> bool:
+    if ours == theirs:
         return True
-    if one is None or other is None or not documents.is_yaml(name):
+    if ours is None or theirs is None or not documents.is_yaml(name):
         return False
-    left, right = (documents.read_file(name, {name: text}) for text in (one, other))
+    left, right = (documents.read_file(name, {name: text}) for text in (ours, theirs))
     return [_plain(each) for each in left] == [_plain(each) for each in right]
 
 

@@ -117,7 +117,7 @@ async def _read(tree: Tree, run: Run[Repository], pulls: Pulls, progress: Progre
     for count, file in enumerate(files):
         if count and count % BATCH == 0:
             await run.env.pacer.wait()
-            await progress.tell(count, of=len(files), message="reading files")
+            await progress.report(count, of=len(files), message="reading files")
         reading.add(file)
     found, pulled = reading.resources(), pulls.of(_key(run), repository.metadata.uid)
     outcome = compare(found, reading.troubles, pulled.resources if pulled is not None else ())

@@ -216,9 +216,9 @@ def moment(text: Any, otherwise: datetime) -> datetime:
         return otherwise
 
 
-def same_origin(one: str, other: str) -> bool:
+def same_origin(url: str, other: str) -> bool:
     """Whether two URLs have the same scheme, host and port."""
-    first, second = urlsplit(one), urlsplit(other)
+    first, second = urlsplit(url), urlsplit(other)
     return (first.scheme, first.netloc) == (second.scheme, second.netloc)
 
 

@@ -140,9 +140,9 @@ NO_PATH = "must name an absolute path, as in file:///srv/git/repository"
 NO_PREFIX = "no local directory is permitted; the server's option --local-path-prefix permits one"
 
 
-def overlaps(one: str, other: str) -> bool:
+def overlaps(path: str, other: str) -> bool:
     """Whether the paths are equal or one contains the other. The empty path contains all paths."""
-    first = [part for part in one.split("/") if part]
+    first = [part for part in path.split("/") if part]
     second = [part for part in other.split("/") if part]
     shared = min(len(first), len(second))
     return first[:shared] == second[:shared]

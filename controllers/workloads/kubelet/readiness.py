@@ -51,10 +51,10 @@ def _refused(messages: list[str]) -> Object:
     return {"reason": "ReadinessGatesNotReady", "message": ", ".join(messages)}
 
 
-def _messages(wanted: list[str], conditions: list[Any]) -> list[str]:
+def _messages(gates: list[str], conditions: list[Any]) -> list[str]:
     """Return a message for each gate that is missing or not True."""
     found = []
-    for kind in wanted:
+    for kind in gates:
         condition = _find(conditions, kind)
         if condition is None:
             found.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')

@@ -87,20 +87,20 @@ def of_change(old: Object | None, pod: Object) -> Iterator[Report]:
                 yield Report(place, "Normal", "Killing", message)
 
 
-def _start(place: str, spec: Object) -> Iterator[Report]:
+def _start(field_path: str, spec: Object) -> Iterator[Report]:
     image = spec.get("image", "")
     if spec.get("imagePullPolicy") == "Never":
         message = f'Container image "{image}" already present on machine'
-        yield Report(place, "Normal", "Pulled", message)
+        yield Report(field_path, "Normal", "Pulled", message)
     else:
-        yield Report(place, "Normal", "Pulling", f'Pulling image "{image}"')
+        yield Report(field_path, "Normal", "Pulling", f'Pulling image "{image}"')
         message = (
             f'Successfully pulled image "{image}" in 0s (0s including waiting). '
             "Image size: 0 bytes."
         )
-        yield Report(place, "Normal", "Pulled", message)
-    yield Report(place, "Normal", "Created", "Container created")
-    yield Report(place, "Normal", "Started", "Container started")
+        yield Report(field_path, "Normal", "Pulled", message)
+    yield Report(field_path, "Normal", "Created", "Container created")
+    yield Report(field_path, "Normal", "Started", "Container started")
 
 
 def _starts(before: Object, now: Object) -> bool:

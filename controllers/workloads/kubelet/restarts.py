@@ -60,43 +60,45 @@ def finished(pod: Object, containers: list[Object], now: str) -> Object:
     }
 
 
-def _ended(one: Object) -> Object | None:
+def _ended(container_status: Object) -> Object | None:
     """Return the `terminated` state of an ended container, also of one in back-off; else None."""
-    state = one.get("state") or {}
+    state = container_status.get("state") or {}
     if (state.get("waiting") or {}).get("reason") == _BACK_OFF:
-        return (one.get("lastState") or {}).get("terminated")
+        return (container_status.get("lastState") or {}).get("terminated")
     return state.get("terminated")
 
 
-def _code(one: Object) -> int:
-    return int((_ended(one) or {}).get("exitCode", 0))
+def _code(container_status: Object) -> int:
+    return int((_ended(container_status) or {}).get("exitCode", 0))
 
 
-def _may_run_again(one: Object, policy: str) -> bool:
-    return policy == "Always" or (policy == "OnFailure" and _code(one) != 0)
+def _may_run_again(container_status: Object, policy: str) -> bool:
+    return policy == "Always" or (policy == "OnFailure" and _code(container_status) != 0)
 
 
-def _again(one: Object, policy: str, now: datetime) -> tuple[Object, float]:
+def _again(container_status: Object, policy: str, now: datetime) -> tuple[Object, float]:
     """Return the status of the container now, and the seconds until its restart, or 0."""
-    ended = _ended(one)
-    if ended is None or not _may_run_again(one, policy):
-        return one, 0.0
-    restarts = one.get("restartCount", 0)
+    ended = _ended(container_status)
+    if ended is None or not _may_run_again(container_status, policy):
+        return container_status, 0.0
+    restarts = container_status.get("restartCount", 0)
     finish = pods.moment(ended.get("finishedAt"))
     left = (finish + timedelta(seconds=backoff(restarts)) - now).total_seconds()
     if left <= 0:
         running = {"running": {"startedAt": format_time(now)}}
         return {
-            **one,
+            **container_status,
             "state": running,
             "lastState": {"terminated": ended},
             "ready": True,
             "started": True,
             "restartCount": restarts + 1,
         }, 0.0
-    if "waiting" in (one.get("state") or {}):
-        return one, left
-    message = f"back-off {backoff(restarts):g}s restarting failed container={one['name']}"
+    if "waiting" in (container_status.get("state") or {}):
+        return container_status, left
+    message = (
+        f"back-off {backoff(restarts):g}s restarting failed container={container_status['name']}"
+    )
     waiting = {"waiting": {"reason": _BACK_OFF, "message": message}}
     state = {"state": waiting, "lastState": {"terminated": ended}}
-    return {**one, **state, "ready": False, "started": False}, left
+    return {**container_status, **state, "ready": False, "started": False}, left

@@ -68,7 +68,7 @@ class Usages:
         obj = self._own.get(Key(own["namespace"], own["name"]))
         if obj is not None and (found := _group(obj, container)) is not None:
             return found
-        for shared in sorted(self._shared.items(), key=lambda one: str(one["metadata"]["name"])):
+        for shared in sorted(self._shared.items(), key=lambda each: str(each["metadata"]["name"])):
             selector = (shared.get("spec") or {}).get("selector") or {}
             if (
                 _is_among(own["namespace"], selector.get("matchNamespaces"))

@@ -27,9 +27,9 @@ def pairs(labels: dict[str, str] | None) -> str:
     return text or NONE
 
 
-def selector(given: Object | None) -> str:
+def selector(label_selector: Object | None) -> str:
     """Return a LabelSelector as one line (metav1.FormatLabelSelector)."""
-    return format_selector(given or {}) or NONE
+    return format_selector(label_selector or {}) or NONE
 
 
 def containers(template: Object | None) -> list[str]:

@@ -210,8 +210,8 @@ def priority_level(obj: Object, now: datetime) -> list[Any]:
     return [spec.get("type", ""), shares, *queues, age(obj, now)]
 
 
-def _modes(given: list[str] | None) -> str:
-    return ",".join(_MODES.get(mode, mode) for mode in given or [])
+def _modes(modes: list[str] | None) -> str:
+    return ",".join(_MODES.get(mode, mode) for mode in modes or [])
 
 
 def volume(obj: Object, now: datetime) -> list[Any]:

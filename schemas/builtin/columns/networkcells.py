@@ -52,10 +52,10 @@ def endpoints(obj: Object, now: datetime) -> list[Any]:
     return [_few(found), age(obj, now)]
 
 
-def _few(found: list[str]) -> str:
-    text = ",".join(found[:_SHOWN_ENDPOINTS])
-    if len(found) > _SHOWN_ENDPOINTS:
-        text += f" + {len(found) - _SHOWN_ENDPOINTS} more..."
+def _few(values: list[str]) -> str:
+    text = ",".join(values[:_SHOWN_ENDPOINTS])
+    if len(values) > _SHOWN_ENDPOINTS:
+        text += f" + {len(values) - _SHOWN_ENDPOINTS} more..."
     return text or NONE
 
 

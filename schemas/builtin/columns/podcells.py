@@ -60,8 +60,8 @@ def _initializing(spec: Object, status: Object) -> str:
     return ""
 
 
-def _container_reason(one: Object) -> str:
-    state = one.get("state") or {}
+def _container_reason(container_status: Object) -> str:
+    state = container_status.get("state") or {}
     if (state.get("waiting") or {}).get("reason"):
         return str(state["waiting"]["reason"])
     terminated = state.get("terminated")

@@ -105,7 +105,7 @@ def _named(names: list[str]) -> str:
     return f"{plural('container', len(names))} {quoted(names)}"
 
 
-def _found(
+def _violating(
     objects: Iterable[Mapping[str, Any]], find: Callable[[Mapping[str, Any]], Iterable[T]]
 ) -> tuple[list[str], set[T]]:
     """Return the names of the containers or volumes in which `find` finds values, and all these
@@ -183,7 +183,7 @@ _BASELINE_CAPABILITIES = frozenset((
 
 
 def _capabilities_baseline(pod: Pod) -> Violation | None:
-    names, added = _found(pod.containers, _added_beyond(_BASELINE_CAPABILITIES))
+    names, added = _violating(pod.containers, _added_beyond(_BASELINE_CAPABILITIES))
     if not names:
         return None
     return Violation(
@@ -210,7 +210,7 @@ def _host_ports(pod: Pod) -> Violation | None:
     def used(container: Mapping[str, Any]) -> Iterable[int]:
         return [port["hostPort"] for port in container.get("ports") or () if port.get("hostPort")]
 
-    names, ports = _found(pod.containers, used)
+    names, ports = _violating(pod.containers, used)
     if not names:
         return None
     shown = f"{plural('hostPort', len(ports))} {', '.join(sorted(map(str, ports)))}"
@@ -234,7 +234,7 @@ def _host_probes(pod: Pod) -> Violation | None:
             if action.get("host")
         ]
 
-    names, hosts = _found(pod.containers, used)
+    names, hosts = _violating(pod.containers, used)
     if not names:
         return None
     return Violation(
@@ -256,7 +256,7 @@ def _proc_mount(pod: Pod) -> Violation | None:
         kind = _security(container).get("procMount")
         return [] if kind in (None, "", "Default") else [kind]
 
-    names, kinds = _found(pod.containers, unmasked)
+    names, kinds = _violating(pod.containers, unmasked)
     if not names:
         return None
     return Violation(
@@ -392,7 +392,7 @@ def _capabilities_restricted(pod: Pod) -> Violation | None:
     keeping = pod.failing(
         lambda security: "ALL" not in ((security.get("capabilities") or {}).get("drop") or ())
     )
-    adding, added = _found(pod.containers, _added_beyond(frozenset(("NET_BIND_SERVICE",))))
+    adding, added = _violating(pod.containers, _added_beyond(frozenset(("NET_BIND_SERVICE",))))
     details = []
     if keeping:
         details.append(f'{_named(keeping)} must set securityContext.capabilities.drop=["ALL"]')
@@ -414,7 +414,7 @@ def _restricted_volumes(pod: Pod) -> Violation | None:
     def beyond(volume: Mapping[str, Any]) -> Iterable[str]:
         return [member for member in volume if member != "name" and member not in _VOLUMES]
 
-    names, kinds = _found(pod.spec.get("volumes") or (), beyond)
+    names, kinds = _violating(pod.spec.get("volumes") or (), beyond)
     if not names:
         return None
     return Violation(

@@ -102,7 +102,7 @@ def _parsed(
     mode: str,
     versioned: str,
     default: Standard,
-    place: Callable[[str], str],
+    path_of: Callable[[str], str],
     errors: list[FieldError],
 ) -> Standard:
     """Return the standard in two members of a mapping."""
@@ -112,7 +112,7 @@ def _parsed(
             level = _BY_NAME[texts[mode]]
         except KeyError:
             level = Level.RESTRICTED
-            errors.append(fielderrors.invalid(place(mode), texts[mode], _LEVELS))
+            errors.append(fielderrors.invalid(path_of(mode), texts[mode], _LEVELS))
     text = texts.get(versioned)
     if text is not None:
         version = LATEST
@@ -120,5 +120,5 @@ def _parsed(
         if match is not None:
             version = int(match[1])
         elif text != "latest":
-            errors.append(fielderrors.invalid(place(versioned), text, _VERSIONS))
+            errors.append(fielderrors.invalid(path_of(versioned), text, _VERSIONS))
     return Standard(level, version)

@@ -148,11 +148,11 @@ def _entry(data: bytes, target: str, depth: int) -> tuple[str, Any]:
     return found.get("key", ""), found["value"]
 
 
-def _zero(found: Object, row: Row, depth: int) -> None:
+def _zero(target: Object, row: Row, depth: int) -> None:
     if row.kind in _WIRE_TYPES:
-        found["value"] = False if row.kind == "bool" else 0
+        target["value"] = False if row.kind == "bool" else 0
     else:
-        _delimited(found, row, b"", depth)
+        _delimited(target, row, b"", depth)
 
 
 def _is_list(target: str) -> bool:

@@ -149,8 +149,8 @@ def _tagged_message(tag: bytes, target: str) -> Writer:
     return write
 
 
-def _repeated(one: Writer) -> Writer:
-    return lambda values: b"".join([one(value) for value in values])
+def _repeated(write_item: Writer) -> Writer:
+    return lambda values: b"".join([write_item(value) for value in values])
 
 
 def _map(row: Row) -> Writer:

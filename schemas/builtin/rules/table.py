@@ -127,7 +127,7 @@ def _unquoted(value: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], text)
+    return re.sub(r"\\(.)", lambda match: "\n" if match[1] == "n" else match[1], text)
 
 
 def _joined(body: tuple[tuple[int, str], ...]) -> Iterator[tuple[int, str]]:

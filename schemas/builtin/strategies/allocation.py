@@ -132,10 +132,10 @@ class _Allocation:
         self._hold(found)
         return found
 
-    def _port(self, what: str) -> int:
+    def _port(self, name: str) -> int:
         found = self._allocator.take_port(self._key, self._seed)
         if found is None:
-            raise status.internal_error(f"failed to allocate a {what}: range is full")
+            raise status.internal_error(f"failed to allocate a {name}: range is full")
         self._hold(found)
         return found
 

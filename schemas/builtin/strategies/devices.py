@@ -32,10 +32,10 @@ class _Namespaced(BuiltinStrategy):
         super().__init__(definition)
         self._labels_of = labels_of
 
-    def _administers(self, asked: Iterable[Object], obj: Object, path: str) -> list[FieldError]:
+    def _administers(self, requests: Iterable[Object], obj: Object, path: str) -> list[FieldError]:
         """Return the error of the first request for admin access, if the namespace does not have
         the label (AuthorizedForAdmin)."""
-        first = next((at for at, one in enumerate(asked) if one.get("adminAccess")), None)
+        first = next((at for at, one in enumerate(requests) if one.get("adminAccess")), None)
         if first is None or self._labels_of is None:
             return []
         if self._labels_of(obj["metadata"]["namespace"]).get(_ADMIN_LABEL) == "true":

@@ -122,8 +122,8 @@ def _formats(root: Node) -> Iterator[Issue]:
 def _format(node: Call, template: str, arguments: ListNode) -> Iterator[Issue]:
     places: list[Node] = []
 
-    def accept(place: int, verb: str) -> str | None:
-        fault = _refused(arguments.elements[place], verb)
+    def accept(index: int, verb: str) -> str | None:
+        fault = _refused(arguments.elements[index], verb)
         if fault is None:
             return None
         places.append(fault)

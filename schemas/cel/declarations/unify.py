@@ -42,25 +42,25 @@ class Bindings:
             return type
         return Type(type.kind, type.name, tuple(self.resolve(p, to_dyn) for p in type.params))
 
-    def _fits(self, one: Type, two: Type) -> bool:
-        if two.kind is Kind.PARAM:
-            valid, bound = self._substitutes(one, two)
+    def _fits(self, first: Type, second: Type) -> bool:
+        if second.kind is Kind.PARAM:
+            valid, bound = self._substitutes(first, second)
             if valid or bound:
                 return valid
-        if one.kind is Kind.PARAM:
-            return self._substitutes(two, one)[0]
-        if one.is_dyn or two.is_dyn:
+        if first.kind is Kind.PARAM:
+            return self._substitutes(second, first)[0]
+        if first.is_dyn or second.is_dyn:
             return True
-        if one.kind is Kind.NULL:
-            return two.kind in _NULLABLE
-        if two.kind is Kind.NULL:
-            return one.kind in _NULLABLE
-        if one.kind is Kind.TYPE:
-            return two.kind is Kind.TYPE
-        if one.kind in _COMPOSED:
-            same = one.kind is two.kind and one.name == two.name
-            return same and self._all_fit(one.params, two.params)
-        return one == two
+        if first.kind is Kind.NULL:
+            return second.kind in _NULLABLE
+        if second.kind is Kind.NULL:
+            return first.kind in _NULLABLE
+        if first.kind is Kind.TYPE:
+            return second.kind is Kind.TYPE
+        if first.kind in _COMPOSED:
+            same = first.kind is second.kind and first.name == second.name
+            return same and self._all_fit(first.params, second.params)
+        return first == second
 
     def _all_fit(self, ones: tuple[Type, ...], twos: tuple[Type, ...]) -> bool:
         return len(ones) == len(twos) and all(map(self._fits, ones, twos))
@@ -93,19 +93,19 @@ class Bindings:
         return any(self._mentions(part, parameter) for part in type.params)
 
 
-def most_general(one: Type, two: Type) -> Type:
+def most_general(first: Type, second: Type) -> Type:
     """The less specific of two types that fit each other."""
-    return one if _is_no_more_specific(one, two) else two
+    return first if _is_no_more_specific(first, second) else second
 
 
-def _is_no_more_specific(one: Type, two: Type) -> bool:
-    if one.is_dyn or one.kind is Kind.PARAM:
+def _is_no_more_specific(first: Type, second: Type) -> bool:
+    if first.is_dyn or first.kind is Kind.PARAM:
         return True
-    if two.is_dyn or two.kind is Kind.PARAM or one.kind is not two.kind:
+    if second.is_dyn or second.kind is Kind.PARAM or first.kind is not second.kind:
         return False
-    if one.kind is Kind.TYPE:
+    if first.kind is Kind.TYPE:
         return True
-    if one.kind in _COMPOSED:
-        same = one.name == two.name and len(one.params) == len(two.params)
-        return same and all(map(_is_no_more_specific, one.params, two.params))
-    return one == two
+    if first.kind in _COMPOSED:
+        same = first.name == second.name and len(first.params) == len(second.params)
+        return same and all(map(_is_no_more_specific, first.params, second.params))
+    return first == second

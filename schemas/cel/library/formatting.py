@@ -54,8 +54,8 @@ _ACCEPTED: Final[dict[str, frozenset[Kind]]] = {
 def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - formatting.format
     """The template with each clause replaced by its argument. Raises EvalError."""
 
-    def show(place: int, verb: str, precision: int) -> str:
-        return _clause(verb, precision)(arguments[place])
+    def show(index: int, verb: str, precision: int) -> str:
+        return _clause(verb, precision)(arguments[index])
 
     return _expand(template, len(arguments), show)
 
@@ -67,10 +67,10 @@ def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -
     """
     seen = 0
 
-    def show(place: int, verb: str, _: int) -> str:
+    def show(index: int, verb: str, _: int) -> str:
         nonlocal seen
-        seen = place + 1
-        fault = refuse(place, verb)
+        seen = index + 1
+        fault = refuse(index, verb)
         if fault is not None:
             raise EvalError(fault)
         return ""

@@ -53,7 +53,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
     method("isGreaterThan", "semver_is_greater_than", _TWO, BOOL, lambda *two: _compare(*two) > 0),
     method("isLessThan", "semver_is_less_than", _TWO, BOOL, lambda *two: _compare(*two) < 0),
     method("compareTo", "semver_compare_to", _TWO, INT, _compare),
-    method("major", "semver_major", _SEMVER, INT, lambda one: _int64(one.version.major)),
-    method("minor", "semver_minor", _SEMVER, INT, lambda one: _int64(one.version.minor)),
-    method("patch", "semver_patch", _SEMVER, INT, lambda one: _int64(one.version.patch)),
+    method("major", "semver_major", _SEMVER, INT, lambda value: _int64(value.version.major)),
+    method("minor", "semver_minor", _SEMVER, INT, lambda value: _int64(value.version.minor)),
+    method("patch", "semver_patch", _SEMVER, INT, lambda value: _int64(value.version.patch)),
 )

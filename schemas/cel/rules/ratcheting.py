@@ -34,7 +34,7 @@ class Correlation:
             return None
         return Correlation(None if new is _ABSENT else new, None if old is _ABSENT else old, schema)
 
-    def index(self, place: int) -> "Correlation | None":
+    def index(self, position: int) -> "Correlation | None":
         """The correlation of an item, if the list is keyed and the old list has the same keys."""
         if not isinstance(self._old, list) or not isinstance(self._schema.get("items"), dict):
             return None
@@ -42,8 +42,8 @@ class Correlation:
             return None
         if self._items is None:
             self._items = MapList(self._schema, self._old)
-        old = self._items.get(self._new[place])
-        return None if old is None else Correlation(self._new[place], old, self._schema["items"])
+        old = self._items.get(self._new[position])
+        return None if old is None else Correlation(self._new[position], old, self._schema["items"])
 
     @property
     def is_unchanged(self) -> bool:
@@ -90,11 +90,11 @@ class Ratchet:
             return self
         return Ratchet(self._current.key(name), self._current)
 
-    def index(self, place: int) -> "Ratchet":
+    def index(self, position: int) -> "Ratchet":
         """The ratchet of a list item."""
         if self._current is None:
             return self
-        return Ratchet(self._current.index(place), self._current)
+        return Ratchet(self._current.index(position), self._current)
 
     @property
     def holds(self) -> bool:

@@ -35,7 +35,7 @@ async def test_a_dump_is_served_as_it_was(tool, live, web_of, tmp_path):
             log = await web.ask("GET", f"{POD}/log?container=main&tailLines=2")
             assert log.body.decode() == "line 58\nline 59\n"
     assert found.logs == (len(dumps.LOGS) if tool in dumps.WITH_LOGS else 0)
-    assert not found.made
+    assert not found.generated
     assert not found.counts.renumbered
 
 
@@ -52,7 +52,7 @@ async def test_kinds_without_a_definition_are_served_as_they_are(live, web_of, t
         kinds = [each for each in await dumps.kinds_of(web) if "crd" not in each.kind.lower()]
     kinds = [each for each in kinds if each.kind != "CustomResourceDefinition"]
     found = await imported(dumps.kubectl_yaml(kinds, [], tmp_path), tmp_path / "a.db")
-    assert list(found.made) == ["boats.example.com"]
+    assert list(found.generated) == ["boats.example.com"]
     at = found.dump.revision
     async with APIServer(data=tmp_path / "a.db", at=at) as copy, web_of(copy) as web:
         boat = (await web.ask("GET", "/apis/example.com/v1/namespaces/default/boats/argo")).json

@@ -154,10 +154,10 @@ def _path(lines: list[str], index: int) -> str:
     return "".join(reversed(parts)).removeprefix(".")
 
 
-def _position(lines: list[str], place: int, indent: int) -> int:
+def _position(lines: list[str], number: int, indent: int) -> int:
     """The index in its list of the item that begins on a line."""
     position = 0
-    for line in reversed(lines[:place]):
+    for line in reversed(lines[:number]):
         depth = len(line) - len(line.lstrip())
         if line.strip() and (depth < indent or (depth == indent and line[depth] != "-")):
             break
@@ -182,17 +182,17 @@ def search_replace(config: Object, package: Package) -> list[Result]:
     return found
 
 
-def _replace(document: Document, wanted: dict[str, str]) -> list[Result]:
+def _replace(document: Document, config: dict[str, str]) -> list[Result]:
     found: list[Result] = []
-    put = wanted.get("put-value")
-    shape = _path_shape(wanted["by-path"]) if "by-path" in wanted else None
+    put = config.get("put-value")
+    shape = _path_shape(config["by-path"]) if "by-path" in config else None
 
     def change(tree: Any) -> None:
         for path, holder, key, value in list(documents.scalars(tree)):
             text = _text_of(value)
             if shape is not None and not shape.fullmatch(path):
                 continue
-            new = _replaced(text, wanted, put)
+            new = _replaced(text, config, put)
             if new is None:
                 continue
             if put is None:
@@ -205,13 +205,13 @@ def _replace(document: Document, wanted: dict[str, str]) -> list[Result]:
     return found
 
 
-def _replaced(text: str, wanted: dict[str, str], put: str | None) -> str | None:
+def _replaced(text: str, config: dict[str, str], put: str | None) -> str | None:
     """The new text; None if the value does not match."""
-    if "by-value" in wanted:
-        return (put if put is not None else text) if text == wanted["by-value"] else None
-    if "by-value-regex" in wanted:
+    if "by-value" in config:
+        return (put if put is not None else text) if text == config["by-value"] else None
+    if "by-value-regex" in config:
         try:
-            match = re2.search(wanted["by-value-regex"], text)
+            match = re2.search(config["by-value-regex"], text)
         except re2.error as error:
             raise Failed(f"by-value-regex cannot be read: {error}") from error
         if match is None:

@@ -322,9 +322,9 @@ def scope_selector(value: list[Object], path: str, frame: Frame) -> list[FieldEr
     ]
 
 
-def _operator(one: Object, path: str) -> list[FieldError]:
-    operator, values, errors = one.get("operator", ""), one.get("values") or [], []
-    if one.get("scopeName") in _PLAIN_SCOPES and operator != "Exists":
+def _operator(requirement: Object, path: str) -> list[FieldError]:
+    operator, values, errors = requirement.get("operator", ""), requirement.get("values") or [], []
+    if requirement.get("scopeName") in _PLAIN_SCOPES and operator != "Exists":
         names = ", ".join(f"ResourceQuotaScope{name}" for name in _PLAIN_SCOPES[:-1])
         why = f"must be 'Exists' when scope is any of {names} or ResourceQuotaScope"
         place = f"{path}.operator"
@@ -468,10 +468,10 @@ def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     return errors + taints(spec.get("taints") or [], "metadata.taints", frame)
 
 
-def _node_addresses(given: list[Object]) -> list[FieldError]:
+def _node_addresses(addresses: list[Object]) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
-    for index, one in enumerate(given):
+    for index, one in enumerate(addresses):
         place = (one.get("type", ""), one.get("address", ""))
         if place in seen:
             shown = internal.value("core.NodeAddress", one)

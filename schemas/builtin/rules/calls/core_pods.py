@@ -171,21 +171,21 @@ def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError
     return errors + annotation_errors(given, spec, f"{place}.annotations")
 
 
-def annotation_errors(given: dict[str, str], spec: Object, path: str) -> list[FieldError]:
+def annotation_errors(annotations: dict[str, str], spec: Object, path: str) -> list[FieldError]:
     """Return the errors of the annotations that have a meaning for pods."""
     errors = []
-    if _MIRROR in given and not spec.get("nodeName"):
+    if _MIRROR in annotations and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(fielderrors.invalid(f"{path}[{_MIRROR}]", given[_MIRROR], why))
-    cost = given.get(_DELETION_COST)
+        errors.append(fielderrors.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], why))
+    cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_int32(cost):
         place = f"{path}[{_DELETION_COST}]"
         errors.append(fielderrors.invalid(place, cost, "must be a 32bit integer"))
-    for key, profile in sorted(given.items()):
+    for key, profile in sorted(annotations.items()):
         if key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
             errors += _seccomp(profile, f"{path}.{key}")
     known = {one.get("name") for member in _VISITED for one in spec.get(member) or ()}
-    for key, profile in sorted(given.items()):
+    for key, profile in sorted(annotations.items()):
         if key.startswith(APP_ARMOR_KEY):
             errors += _app_armor(key.removeprefix(APP_ARMOR_KEY), profile, f"{path}[{key}]", known)
     return errors
@@ -236,7 +236,9 @@ def template_annotations(value: Object, path: str, frame: Frame) -> list[FieldEr
     return list(seccomp_annotations(value, given, path)) if given else []
 
 
-def seccomp_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
+def seccomp_annotations(
+    spec: Object, annotations: dict[str, str], path: str
+) -> Iterator[FieldError]:
     """Check that seccomp annotations match the fields (validateSeccompAnnotationsAndFields)."""
     places = [(_SECCOMP_POD, spec, path)]
     places += [
@@ -245,13 +247,15 @@ def seccomp_annotations(spec: Object, given: dict[str, str], path: str) -> Itera
     ]
     for key, owner, place in places:
         profile = (owner.get("securityContext") or {}).get("seccompProfile")
-        if profile is not None and key in given:
+        if profile is not None and key in annotations:
             where = f"{place}.securityContext.seccompProfile"
             default = ("runtime/default", "docker/default")
-            yield from _mismatch(profile, given[key], where, "seccomp", default)
+            yield from _mismatch(profile, annotations[key], where, "seccomp", default)
 
 
-def _app_armor_annotations(spec: Object, given: dict[str, str], path: str) -> Iterator[FieldError]:
+def _app_armor_annotations(
+    spec: Object, annotations: dict[str, str], path: str
+) -> Iterator[FieldError]:
     """Check that AppArmor annotations match the fields
     (validateAppArmorAnnotationsAndFieldsMatchOnCreate)."""
     if (spec.get("os") or {}).get("name") == "windows":
@@ -260,28 +264,28 @@ def _app_armor_annotations(spec: Object, given: dict[str, str], path: str) -> It
     for one, place in _visited(spec, path):
         profile = (one.get("securityContext") or {}).get("appArmorProfile") or whole
         key = f"{APP_ARMOR_KEY}{one.get('name', '')}"
-        if profile is not None and key in given:
+        if profile is not None and key in annotations:
             where = f"{place}.securityContext.appArmorProfile"
             default = ("runtime/default",)
-            yield from _mismatch(profile, given[key], where, "apparmor", default)
+            yield from _mismatch(profile, annotations[key], where, "apparmor", default)
 
 
 def _mismatch(
-    profile: Object, said: str, path: str, what: str, default: tuple[str, ...]
+    profile: Object, annotation: str, path: str, module: str, default: tuple[str, ...]
 ) -> Iterator[FieldError]:
     kind = profile.get("type")
     differs = False
     if kind == "Unconfined":
-        differs = said != "unconfined"
+        differs = annotation != "unconfined"
     elif kind == "RuntimeDefault":
-        differs = said not in default
+        differs = annotation not in default
     elif kind == "Localhost":
-        differs = not said.startswith("localhost/")
-        if not differs and said.removeprefix("localhost/") != profile.get("localhostProfile"):
-            why = f"{what} profile in annotation and field must match"
+        differs = not annotation.startswith("localhost/")
+        if not differs and annotation.removeprefix("localhost/") != profile.get("localhostProfile"):
+            why = f"{module} profile in annotation and field must match"
             yield fielderrors.forbidden(f"{path}.localhostProfile", why)
     if differs:
-        why = f"{what} type in annotation and field must match"
+        why = f"{module} type in annotation and field must match"
         yield fielderrors.forbidden(f"{path}.type", why)
 
 
@@ -371,11 +375,11 @@ def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return errors + _consistent(value, spec, path)
 
 
-def _consistent(given: Object, spec: Object, path: str) -> list[FieldError]:
+def _consistent(resources: Object, spec: Object, path: str) -> list[FieldError]:
     """Compare the pod's own resources with those of its containers
     (validatePodResourceConsistency)."""
     errors = []
-    requests, limits_ = given.get("requests") or {}, given.get("limits") or {}
+    requests, limits_ = resources.get("requests") or {}, resources.get("limits") or {}
     for name, total in sorted(_added(spec, "requests").items()):
         if name in requests and total > quantity.parse(requests[name]):
             why = f"must be greater than or equal to aggregate container requests of {total}"

@@ -95,9 +95,9 @@ def resource(reference: Object, path: str, *, volume: bool = False) -> list[Fiel
     return errors + _divisor(given, reference.get("divisor", "0"), path)
 
 
-def _divisor(given: str, divisor: str, path: str) -> list[FieldError]:
-    kind = given.partition(".")[2]
-    allowed, why = _DIVISORS.get("hugepages" if given.startswith(_HUGE) else kind, ("", ""))
+def _divisor(resource: str, divisor: str, path: str) -> list[FieldError]:
+    kind = resource.partition(".")[2]
+    allowed, why = _DIVISORS.get("hugepages" if resource.startswith(_HUGE) else kind, ("", ""))
     if not allowed or divisor in ("0", *allowed.split(", ")):
         return []
-    return [fielderrors.invalid(f"{path}.divisor", given, why)]
+    return [fielderrors.invalid(f"{path}.divisor", resource, why)]

@@ -16,7 +16,7 @@ _OF_PODS = ("cpu", resourcenames.HUGE, "memory")
 
 
 def of_container(
-    given: Object,
+    requirements: Object,
     path: str,
     claims: Collection[str] = (),
     *,
@@ -25,7 +25,7 @@ def of_container(
     """Return the errors of requests, limits and claims of a container, or of a pod as a whole,
     which supports fewer resources. A request must not exceed its limit. `claims`: the pod's claims.
     """
-    bounds, requests = given.get("limits") or {}, given.get("requests") or {}
+    bounds, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
     errors: list[FieldError] = []
     for member, amounts in (("limits", bounds), ("requests", requests)):
         for name, amount in sorted(amounts.items()):
@@ -38,7 +38,7 @@ def of_container(
     asked = {*bounds, *requests}
     if any(name.startswith(resourcenames.HUGE) for name in asked) and not asked & {"cpu", "memory"}:
         errors.append(fielderrors.forbidden(path, "HugePages require cpu or memory"))
-    return errors + _claims(given.get("claims") or [], claims, f"{path}.claims")
+    return errors + _claims(requirements.get("claims") or [], claims, f"{path}.claims")
 
 
 def _within(requests: Object, bounds: Object, path: str) -> list[FieldError]:
@@ -78,16 +78,16 @@ def _pages(name: str, amount: str, path: str) -> list[FieldError]:
     return [fielderrors.invalid(path, amount, why)]
 
 
-def _is_multiple(asked: quantity.Quantity, page: quantity.Quantity) -> bool:
-    scale = min(asked.scale, page.scale)
-    whole, part = (one.value * 10 ** (one.scale - scale) for one in (asked, page))
+def _is_multiple(requested: quantity.Quantity, page: quantity.Quantity) -> bool:
+    scale = min(requested.scale, page.scale)
+    whole, part = (one.value * 10 ** (one.scale - scale) for one in (requested, page))
     return bool(part > 0 and whole % part == 0)
 
 
-def _claims(given: list[Object], known: Collection[str], path: str) -> list[FieldError]:
+def _claims(claims: list[Object], known: Collection[str], path: str) -> list[FieldError]:
     errors = []
     seen: set[str] = set()
-    for index, claim in enumerate(given):
+    for index, claim in enumerate(claims):
         name, place = claim.get("name", ""), f"{path}[{index}]"
         if not name:
             errors.append(fielderrors.required(place))

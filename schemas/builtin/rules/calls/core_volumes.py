@@ -234,20 +234,20 @@ def projection(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return errors
 
 
-def _projected_keys(given: Object, path: str, frame: Frame, taken: set[str]) -> list[FieldError]:
-    name = given.get("name", "")
+def _projected_keys(source: Object, path: str, frame: Frame, taken: set[str]) -> list[FieldError]:
+    name = source.get("name", "")
     errors = [] if name else [fielderrors.required(f"{path}.name")]
     rules = compiler.rules("core.v1.KeyToPath")
-    for index, item in enumerate(given.get("items") or ()):
+    for index, item in enumerate(source.get("items") or ()):
         errors += rules.run(child(item, f"{path}.items[{index}].", None, frame))
         errors += _taken(item, name, frame, taken)
     return errors
 
 
-def _projected_fields(given: Object, path: str, frame: Frame, taken: set[str]) -> list[FieldError]:
+def _projected_fields(source: Object, path: str, frame: Frame, taken: set[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     rules = compiler.rules("core.v1.DownwardAPIVolumeFile")
-    for item in given.get("items") or ():
+    for item in source.get("items") or ():
         errors += rules.run(child(item, f"{path}.", None, frame))
         errors += _taken(item, item.get("path", ""), frame, taken)
     return errors
@@ -263,10 +263,10 @@ def _taken(item: Object, shown: str, frame: Frame, taken: set[str]) -> list[Fiel
     return []
 
 
-def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]:
+def _projected_token(source: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check a projected token. As upstream, an error about its path names the volume, not the
     source."""
-    seconds, place = given.get("expirationSeconds", 0), f"{path}.serviceAccountToken"
+    seconds, place = source.get("expirationSeconds", 0), f"{path}.serviceAccountToken"
     errors = []
     if seconds < _SHORTEST_TOKEN:
         why = "may not specify a duration less than 10 minutes"
@@ -274,7 +274,7 @@ def _projected_token(given: Object, path: str, frame: Frame) -> list[FieldError]
     if seconds > _LONGEST_TOKEN:
         why = "may not specify a duration larger than 2^32 seconds"
         errors.append(fielderrors.invalid(f"{place}.expirationSeconds", seconds, why))
-    target = given.get("path", "")
+    target = source.get("path", "")
     if not target:
         return [*errors, fielderrors.required(f"{frame.prefix}path")]
     problems = formats.FORMATS["local-path"](target)
@@ -294,9 +294,9 @@ def image_volumes(spec: Object, old: Object | None) -> None:
             _keep(container, "volumeMounts", lambda each: each.get("name") not in gone)
 
 
-def _keep(owner: Object, member: str, wanted: Callable[[Object], bool]) -> None:
-    """Keep the items of a list that `wanted` accepts, and remove an empty list."""
-    kept = [each for each in owner.get(member) or () if wanted(each)]
+def _keep(owner: Object, member: str, is_kept: Callable[[Object], bool]) -> None:
+    """Keep the items of a list that `is_kept` accepts, and remove an empty list."""
+    kept = [each for each in owner.get(member) or () if is_kept(each)]
     if kept:
         owner[member] = kept
     else:

@@ -57,17 +57,17 @@ def topologies(value: list[Object], path: str, _frame: Frame) -> list[FieldError
     return errors
 
 
-def _requirement(one: Object, path: str) -> list[FieldError]:
+def _requirement(requirement: Object, path: str) -> list[FieldError]:
     """Check the key and the values of a topology requirement
     (validateTopologySelectorLabelRequirement)."""
-    values = one.get("values") or []
+    values = requirement.get("values") or []
     errors = [] if values else [fielderrors.required(f"{path}.values")]
     seen: set[str] = set()
     for index, each in enumerate(values):
         if each in seen:
             errors.append(fielderrors.duplicate(f"{path}.values[{index}]", each))
         seen.add(each)
-    key = one.get("key", "")
+    key = requirement.get("key", "")
     return errors + [fielderrors.invalid(f"{path}.key", key, why) for why in names.label_key(key)]
 
 
