@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
+from inkube.apiserver.commands import failures
 from inkube.apiserver.http import logs
-from inkube.storage import StorageError
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -53,7 +53,5 @@ def capture_command(
             until = stop if follow else None
             await capture.capture(cluster, file, wanted, report=click.echo, until=until)
 
-    try:
+    with failures.reported(ClusterError):
         asyncio.run(run())
-    except (ClusterError, StorageError, OSError) as error:
-        raise click.ClickException(str(error)) from error

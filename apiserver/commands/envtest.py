@@ -11,10 +11,10 @@ from pathlib import Path
 import click
 
 from inkube.apiserver import envtest
+from inkube.apiserver.commands import failures
 from inkube.apiserver.envtest import Arguments, Flag, FlagError, assets, etcd, flags, kubeflags
 from inkube.schemas import releases
 from inkube.schemas.golang import gotext
-from inkube.storage import StorageError
 
 _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
 
@@ -34,10 +34,8 @@ def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
         releases.parse(kubernetes_version)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--kubernetes-version") from error
-    try:
+    with failures.reported(assets.AssetsError):
         assets.write(folder, kubernetes_version)
-    except (assets.AssetsError, OSError) as error:
-        raise click.ClickException(str(error)) from error
     if not assets.has_kubectl(folder):
         click.echo("there is no kubectl on PATH; what calls it will fail", err=True)
     click.echo(folder)
@@ -50,14 +48,13 @@ def kube_apiserver(arguments: tuple[str, ...]) -> None:
     given = _parse("kube-apiserver", arguments, kubeflags.FLAGS)
     if given is None:
         return
-    try:
-        envtest.kubeapi.run(given)
-    except OSError as error:
-        known = error.filename is not None
-        why = gotext.open_error(error.filename, error) if known else str(error)
-        raise click.ClickException(why) from error
-    except (FlagError, etcd.EtcdError, StorageError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
+    with failures.reported(FlagError, etcd.EtcdError, ValueError):
+        try:
+            envtest.kubeapi.run(given)
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise click.ClickException(gotext.open_error(error.filename, error)) from error
 
 
 @click.command("etcd", context_settings=_WHOLE)
@@ -70,10 +67,8 @@ def etcd_command(arguments: tuple[str, ...]) -> None:
     if given.truth("version"):
         click.echo(f"etcd Version: {etcd.VERSION}\nGit SHA: inkube")
         return
-    try:
+    with failures.reported(FlagError):
         asyncio.run(etcd.serve(given, etcd.prepare(given)))
-    except (FlagError, OSError) as error:
-        raise click.ClickException(str(error)) from error
 
 
 def _parse(

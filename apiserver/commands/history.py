@@ -17,13 +17,13 @@ import click
 import orjson
 import yaml
 
-from inkube.apiserver.commands import moments, states
+from inkube.apiserver.commands import failures, moments, states
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError
 from inkube.apiserver.plans import failing
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
-from inkube.storage import Compacted, Log, Record, StorageError
+from inkube.storage import Compacted, Log, Record
 
 PAGE = 500
 HIDDEN, HIDDEN_CHANGE = "<hidden>", "<hidden, changed>"
@@ -186,10 +186,8 @@ def diff_command(
         show(*[await _state(each, log) for each in (old, new)])
 
     if isinstance(old, Path) and isinstance(new, Path):
-        try:
+        with failures.reported(DumpError):
             show(*[asyncio.run(states.of_source(each, secrets=True)) for each in (old, new)])
-        except (DumpError, StorageError, OSError) as error:
-            raise click.ClickException(str(error)) from error
     else:
         _run(data, database, of_log)
 
@@ -218,12 +216,11 @@ def _run(
         finally:
             await log.close()
 
-    try:
-        asyncio.run(run())
-    except Compacted as error:
-        raise click.ClickException(f"{error}: serve with --keep-history to keep all") from error
-    except (DumpError, StorageError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    with failures.reported(DumpError):
+        try:
+            asyncio.run(run())
+        except Compacted as error:
+            raise click.ClickException(f"{error}: serve with --keep-history to keep all") from error
 
 
 async def _changes(log: Log, first: int, last: int, filter: Filter) -> AsyncIterator[Change]:

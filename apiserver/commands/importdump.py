@@ -10,11 +10,10 @@ from typing import Any
 
 import click
 
-from inkube.apiserver.commands import moments
+from inkube.apiserver.commands import failures, moments
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError, Imported, ImportOptions, import_dump
 from inkube.schemas import meta
-from inkube.storage import StorageError
 
 GIB = 2**30
 _EXAMPLE = 80
@@ -86,16 +85,15 @@ def import_dump_command(
 
 def run(source: Path | None, file: Path, options: ImportOptions | None = None) -> Imported:
     """Import, and show the progress on a terminal. Raises click.ClickException."""
-    try:
-        return asyncio.run(
-            import_dump(source, file, options or ImportOptions(), report=_progress())
-        )
-    except FileExistsError as error:
-        raise click.ClickException(
-            f"{file} exists already; --append adds a later dump of the same cluster"
-        ) from error
-    except (DumpError, StorageError, OSError) as error:
-        raise click.ClickException(str(error)) from error
+    with failures.reported(DumpError):
+        try:
+            return asyncio.run(
+                import_dump(source, file, options or ImportOptions(), report=_progress())
+            )
+        except FileExistsError as error:
+            raise click.ClickException(
+                f"{file} exists already; --append adds a later dump of the same cluster"
+            ) from error
 
 
 def show(imported: Imported) -> None:

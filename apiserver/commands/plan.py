@@ -12,10 +12,10 @@ from click.core import ParameterSource
 
 from inkube.apiserver import manifests, plans, sources
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
+from inkube.apiserver.commands import failures
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.manifests import Manifest, ManifestError
 from inkube.apiserver.plans import Applied, Outcome, Plan, PlanError, PlanOptions, savedplans
-from inkube.storage import StorageError
 
 _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 """The options that --apply takes."""
@@ -150,15 +150,13 @@ def plan_command(
         raise click.ClickException(
             f"{data}: no such file; name the cluster with --data FILE or --from-cluster CONTEXT"
         )
-    try:
+    with failures.reported(PlanError, ClusterError, ManifestError, ValueError):
         wanted = _read(files)
         planned = partial(_plan, manifest_list=wanted, options=options, workloads=workloads)
         if context is None:
             found = asyncio.run(planned(data))
         else:
             found = asyncio.run(_plan_of_cluster(Cluster(kubeconfig, context), planned))
-    except (PlanError, ClusterError, ManifestError, StorageError, OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
     texts = plans.texts
     show = {"text": texts.text, "json": texts.as_json, "markdown": texts.markdown}[output]
     click.echo(show(found, show_secrets=show_secrets).rstrip("\n"))
@@ -195,10 +193,8 @@ def _apply(file: Path, kubeconfig: Path | None, target: str | None) -> int:
         async with Cluster(kubeconfig, context) as cluster:
             return await plans.apply(saved.plan, cluster.session, _show_applied)
 
-    try:
+    with failures.reported(PlanError, ClusterError):
         applied = asyncio.run(run())
-    except (PlanError, ClusterError, OSError) as error:
-        raise click.ClickException(str(error)) from error
     click.echo(f"{len(applied.done)} of {len(applied.done) + len(applied.left)} objects applied.")
     if applied.problem:
         click.echo(f"Error: {applied.problem}", err=True)

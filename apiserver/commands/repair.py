@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
+from inkube.apiserver.commands import failures
 from inkube.apiserver.registry import JSONCodec
-from inkube.storage import StorageError
 from inkube.storage import repair as rows
 
 MAX_PRINTED = 100
@@ -18,11 +18,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("file", type=_FILE)
 def check_command(file: Path) -> None:
     """Report damage in a data file. Exits with code 1 if there is any."""
-    try:
+    with failures.reported(sqlite3.Error, about=f"{file} cannot be read"):
         problems = rows.problems(file, JSONCodec().is_sound)
         notice = rows.notice(file)
-    except (sqlite3.Error, OSError) as error:
-        raise click.ClickException(f"{file} cannot be read: {error}") from error
     if notice:
         click.echo(f"note: {notice}; clients of the next server list again")
     for text in problems[:MAX_PRINTED]:
@@ -43,10 +41,8 @@ def repair_command(file: Path) -> None:
     revisions are missing or contradict each other, the earlier history is removed, and watching
     clients list again. Stop every server of the file first.
     """
-    try:
+    with failures.reported(sqlite3.Error, about=f"{file} cannot be repaired"):
         found = rows.repair(file, JSONCodec().is_sound)
-    except (sqlite3.Error, OSError, StorageError) as error:
-        raise click.ClickException(f"{file} cannot be repaired: {error}") from error
     for each in found.dropped[:MAX_PRINTED]:
         click.echo(f"dropped: {each}")
     if found.forgotten:

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 
 from inkube.apiserver import sources, testing
+from inkube.apiserver.commands import failures
 from inkube.apiserver.configuration import LOCAL
-from inkube.storage import Attachments, StorageError, wholefiles
+from inkube.storage import Attachments, wholefiles
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -25,10 +26,8 @@ def save(file: Path, data: Path) -> None:
 
     Secret keys are in other files and are not copied.
     """
-    try:
+    with failures.reported():
         found = _copied(data, file)
-    except (OSError, StorageError) as error:
-        raise click.ClickException(str(error)) from error
     click.echo(f"{file} holds revision {found.revision}; inkube serve --snapshot {file}")
 
 
@@ -37,10 +36,8 @@ def save(file: Path, data: Path) -> None:
 @click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The file to create.")
 def restore(file: Path, data: Path) -> None:
     """Create the data of a server from FILE. The data file must not exist."""
-    try:
+    with failures.reported():
         found = _copied(file, data)
-    except (OSError, StorageError) as error:
-        raise click.ClickException(str(error)) from error
     click.echo(f"{data} is at revision {found.revision}")
 
 
@@ -60,10 +57,8 @@ def page(file: Path, html: Path) -> None:
 
     The page contains the console, and secrets as they are stored. Nothing can be changed on it.
     """
-    try:
+    with failures.reported(ValueError):
         found = asyncio.run(sources.snapshots.load(file))
         text = asyncio.run(testing.statepages.of_file(found, file.name))
         wholefiles.write(html, text, mode=wholefiles.PRIVATE)
-    except (OSError, StorageError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
     click.echo(html)

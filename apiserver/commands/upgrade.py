@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from inkube.apiserver import sources, upgrades
+from inkube.apiserver.commands import failures
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.plans import PlanError
-from inkube.storage import StorageError
 
 
 @click.command("upgrade")
@@ -67,10 +67,8 @@ def upgrade_command(
         )
         return await upgrades.rehearse(await sources.snapshots.load(data), options)
 
-    try:
+    with failures.reported(PlanError, ValueError):
         report = asyncio.run(run())
-    except (PlanError, StorageError, OSError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
     show = upgrades.as_json if output == "json" else upgrades.text
     click.echo(show(report).rstrip("\n"))
     sys.exit(report.exit_code)
