@@ -40,7 +40,7 @@ def install_builtin(
 
     def create(table: Resources, group: str, plural: str) -> Resource:
         name = group, plural
-        strategy = (extra_strategies or {}).get(name) or partial(strategies.of, *name, minor)
+        strategy = (extra_strategies or {}).get(name) or partial(builtin.strategy_of, *name, minor)
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         also = [
             served.of(definition, version)

@@ -49,6 +49,17 @@ def test_a_room_may_look_into_itself(house: Path) -> None:
     assert House(house).deep() == []
 
 
+def test_no_room_imports_itself() -> None:
+    """A module that only some requests need is in a room of its own below, which loads it late."""
+    own = [str(each) for each in House(ROOT).of_itself()]
+    assert own == []
+
+
+def test_an_import_of_the_own_room_is_found(house: Path) -> None:
+    (house / "schemas" / "room" / "more.py").write_text("from inkube.schemas import room\n")
+    assert [each.name for each in House(house).of_itself()] == ["inkube.schemas.room"]
+
+
 _FACADES = {"apiserver.testing"}
 """Rooms that gather names of others for users."""
 

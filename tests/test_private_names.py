@@ -22,7 +22,8 @@ from dulwich.client import Urllib3HttpGitClient
 
 from inkube.apiserver.http import fast
 from inkube.controllers import checks
-from inkube.controllers.provisioning.outside import git, ssrf
+from inkube.controllers.provisioning.outside import ssrf
+from inkube.controllers.provisioning.outside.clients import git
 from inkube.schemas.golang import patterns, regexp
 
 ROOT = Path(__file__).parent.parent
@@ -36,7 +37,7 @@ USES = {
         "_paused", "_process_keepalive", "_request_factory", "_request_handler",
         "_resume_reading_if_drained", "_task", "_task_handler", "_waiter",
     },
-    "controllers/provisioning/outside/git.py": {"_new_conn"},
+    "controllers/provisioning/outside/clients/git.py": {"_new_conn"},
     "schemas/golang/patterns.py": {"_constants", "_parser"},
     "schemas/golang/regexp.py": {"_re2"},
 }  # fmt: skip

@@ -19,7 +19,7 @@ from typing import Any
 
 import inkube
 from inkube.apiserver import configuration
-from inkube.apiserver.modules import installed, outlines, selection
+from inkube.apiserver.modules import descriptions, installed, outlines
 from inkube.schemas import caches
 from inkube.schemas.options import TYPES, Option, options_of
 
@@ -54,7 +54,7 @@ def builtin() -> dict[Path, bytes]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     entries = project["entry-points"][installed.GROUP]
     return {
-        selection.FOLDER / f"{name}.json": json.dumps(_described(name, entry), indent=1).encode()
+        descriptions.FOLDER / f"{name}.json": json.dumps(_described(name, entry), indent=1).encode()
         + b"\n"
         for name, entry in entries.items()
     }
@@ -100,7 +100,7 @@ def type_name(option: Option) -> str:
 def options() -> Iterator[Option]:
     """Yield the options of the server and of inkube's modules, each of them once."""
     yield from options_of(configuration.ServerOptions)
-    yield from selection.own_options().values()
+    yield from descriptions.own_options().values()
 
 
 def keywords() -> str:

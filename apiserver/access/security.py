@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from inkube.apiserver import access, admission, auth
-from inkube.apiserver.access import kubeconfig
+from inkube.apiserver import admission, auth
+from inkube.apiserver.access import authenticationconfig, kubeconfig
 from inkube.apiserver.auth import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -222,7 +222,7 @@ def _anonymous(options: Options) -> "tuple[bool, Collection[str] | None]":
     all."""
     if options.authentication_config is None:
         return options.anonymous_auth, None
-    return access.authenticationconfig.read(options.authentication_config)
+    return authenticationconfig.read(options.authentication_config)
 
 
 def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:

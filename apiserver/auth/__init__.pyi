@@ -1,11 +1,10 @@
 from inkube.apiserver.auth import attributes as attributes
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
+from inkube.apiserver.auth import keychecks as keychecks
 from inkube.apiserver.auth import keyfiles as keyfiles
-from inkube.apiserver.auth import pemkeys as pemkeys
 from inkube.apiserver.auth import rules as rules
 from inkube.apiserver.auth import signers as signers
-from inkube.apiserver.auth import signing as signing
 from inkube.apiserver.auth import tls as tls
 from inkube.apiserver.auth.access import Access as Access
 from inkube.apiserver.auth.access import GuardedAccess as GuardedAccess
@@ -40,5 +39,7 @@ from inkube.apiserver.auth.serviceaccounts import Issuers as Issuers
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens as ServiceAccountTokens
 from inkube.apiserver.auth.serviceaccounts import SigningKeys as SigningKeys
 from inkube.apiserver.auth.serviceaccounts import TokenRefused as TokenRefused
+from inkube.apiserver.auth.signatures import pemkeys as pemkeys
+from inkube.apiserver.auth.signatures import signing as signing
 from inkube.apiserver.auth.tls import Certificate as Certificate
 from inkube.apiserver.auth.tokenfiles import read_tokens as read_tokens

@@ -2,13 +2,24 @@
 
 import contextlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from inkube import storage
-from inkube.apiserver import auth
 from inkube.storage import errors
+
+CHECKED = ("tokens.key", "key", "front-proxy.pem")
+"""The names of the keys that are checked at a start (`keychecks`)."""
+
+
+class StoredKey(NamedTuple):
+    """A key that was read."""
+
+    name: str
+    key: bytes
+    location: str
+    """Where it is stored, for messages."""
 
 
 class Keys(Protocol):
@@ -27,29 +38,9 @@ class Keys(Protocol):
         """The keys that exist so far."""
         ...
 
-    def check(self) -> None:
-        """Read every stored key. Raises ValueError for a damaged one, and OSError."""
+    def stored(self) -> Iterable[StoredKey]:
+        """Read every stored key that can be damaged. Raises OSError."""
         ...
-
-
-CHECKS: Mapping[str, Callable[[bytes], object]] = {
-    "tokens.key": lambda key: auth.pemkeys.private_key(key),  # noqa: PLW0108 # imported when it is called
-    "key": lambda key: auth.Fernet(key),  # noqa: PLW0108 # as above
-    "front-proxy.pem": lambda key: auth.frontproxy.parse(key),  # noqa: PLW0108 # as above
-}
-"""Functions that raise an exception for a damaged key."""
-
-
-def check(name: str, key: bytes, location: str) -> None:
-    """Check a stored key. Raises ValueError, which names its place and tells what to do."""
-    try:
-        CHECKS[name](key)
-    except Exception as error:  # those of several libraries
-        raise ValueError(
-            f"{location} is empty or damaged: {str(error) or type(error).__name__}. Restore it "
-            "from a backup. If there is none, remove it: a new key is created, and what was signed "
-            "or encrypted with the old one is invalid"
-        ) from error
 
 
 class KeyFiles:
@@ -81,15 +72,15 @@ class KeyFiles:
         """The keys that were read or created so far."""
         return dict(self._keys)
 
-    def check(self) -> None:
-        """Read every key file that exists. Raises ValueError for a damaged one, and OSError."""
+    def stored(self) -> Iterator[StoredKey]:
+        """Read every key file that exists. Raises OSError."""
         if self._data is None:
             return
-        for name in CHECKS:
+        for name in CHECKED:
             path = _path(self._data, name)
             if path.exists():
                 key = self._keys[name] = _read(path)
-                check(name, key, str(path))
+                yield StoredKey(name, key, str(path))
 
 
 def new_token() -> str:

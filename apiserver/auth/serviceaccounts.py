@@ -8,7 +8,7 @@ contains the signatures. Follows pkg/serviceaccount/{jwt,claims}.go.
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from inkube.apiserver import auth
+from inkube.apiserver.auth import signatures
 from inkube.apiserver.registry import User, keys
 from inkube.schemas.golang import quote
 from inkube.schemas.lazy import Lazy
@@ -60,7 +60,7 @@ class ServiceAccountTokens:
         issuers: Issuers | None = None,
     ) -> None:
         self._store = store
-        self._signer = Lazy(lambda: auth.signing.Signer(*load()))
+        self._signer = Lazy(lambda: signatures.signing.Signer(*load()))
         self._now = now
         issuers = issuers or Issuers()
         self._issuers = issuers.issuers
@@ -82,7 +82,7 @@ class ServiceAccountTokens:
     def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
         """Return the user of a token, or None if this server did not issue it. Raises
         TokenRefused."""
-        claims = auth.signing.read_claims(token)
+        claims = signatures.signing.read_claims(token)
         if claims is None or claims.get("iss") not in self._issuers:
             return None
         if not self._signer().has_valid_signature(token):

@@ -1,4 +1,3 @@
-from inkube.apiserver.commands import exporting as exporting
 from inkube.apiserver.commands import importdump as importdump
 from inkube.apiserver.commands import importing as importing
 from inkube.apiserver.commands import ports as ports

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from inkube import storage
-from inkube.apiserver import commands
+from inkube.apiserver import declared
 
 HOMES = (
     "inkube.controllers.faults",
@@ -29,12 +29,15 @@ def definitions_command() -> None:
 )
 def export(modules: tuple[str, ...], docs: Path | None) -> None:
     """Print the CRDs of the kinds in Python modules; without any, of inkube's own kinds."""
-    found = commands.exporting.kinds(modules or HOMES)
+    try:
+        found = declared.exporting.kinds(modules or HOMES)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
     if docs is None:
-        click.echo(commands.exporting.yaml_of(*found), nl=False)
+        click.echo(declared.exporting.yaml_of(*found), nl=False)
         return
     docs.mkdir(parents=True, exist_ok=True)
     for definition in found:
-        for path, text in commands.exporting.pages(definition, docs):
+        for path, text in declared.exporting.pages(definition, docs):
             storage.wholefiles.write(path, text)
             click.echo(path)

@@ -17,7 +17,8 @@ from types import ModuleType
 
 import inkube
 from inkube import kinds
-from inkube.apiserver import commands, manifests
+from inkube.apiserver import manifests
+from inkube.apiserver.commands import importing
 from inkube.apiserver.configuration import Options
 
 logger = logging.getLogger(__name__)
@@ -35,7 +36,7 @@ class Code:
         is_file = path.suffix == ".py"
         self._name = path.stem if is_file else text
         self._folder = str(path.parent.absolute() if is_file else Path.cwd())
-        problem = asyncio.run(commands.importing.problem(self._name, self._folder))
+        problem = asyncio.run(importing.problem(self._name, self._folder))
         if problem:
             raise ValueError(f"{text} cannot be imported: {problem}")
         sys.path.insert(0, self._folder)
@@ -43,7 +44,7 @@ class Code:
         try:
             self._load()
         except (Exception, SystemExit) as error:  # code of users can raise anything
-            described = commands.importing.describe(error)
+            described = importing.describe(error)
             raise ValueError(f"{text} cannot be imported: {described}") from error
         self._files = manifests.EditedFiles(self._list)
 
@@ -52,7 +53,7 @@ class Code:
         await self._files.wait_for_change()
         while True:
             changed = asyncio.create_task(self._files.wait_for_change())
-            probing = asyncio.create_task(commands.importing.problem(self._name, self._folder))
+            probing = asyncio.create_task(importing.problem(self._name, self._folder))
             try:
                 await asyncio.wait({changed, probing}, return_when=asyncio.FIRST_COMPLETED)
                 if changed.done():
@@ -76,7 +77,7 @@ class Code:
             for name in tuple(self._user_modules()):
                 del sys.modules[name]
             sys.modules.update(kept)
-            return commands.importing.describe(error)
+            return importing.describe(error)
         return ""
 
     def _load(self) -> None:

@@ -1,3 +1,4 @@
+from inkube.apiserver.declared import exporting as exporting
 from inkube.apiserver.declared import serveraccess as serveraccess
 from inkube.apiserver.declared import startmodules as startmodules
 from inkube.apiserver.declared.hosts import Host as Host

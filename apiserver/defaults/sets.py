@@ -8,7 +8,7 @@ next start. With RBAC, its roles are created at the start, because they decide a
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from inkube.apiserver import defaults
+from inkube.apiserver.defaults import contents
 from inkube.apiserver.registry import SystemFields, keys
 from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
@@ -145,22 +145,22 @@ class Defaults:
     def _objects(self, name: str) -> Objects:
         now = self._system_fields.timestamp()
         if name == ROLES:
-            return defaults.roles.objects(self._minor)
+            return contents.roles.objects(self._minor)
         if name == MODULE_ROLES:
             return (("clusterroles", role) for role in self._module_roles)
         if name == "flow":
-            return defaults.objects.flow_control(now)
+            return contents.objects.flow_control(now)
         if name == "versions":
-            return defaults.objects.registered_versions(now, self._minor)
+            return contents.objects.registered_versions(now, self._minor)
         if name == "service":
             served = builtin.by_name(self._minor)
-            every = defaults.objects.kubernetes_service(now, *self._address, self._cidr)
+            every = contents.objects.kubernetes_service(now, *self._address, self._cidr)
             return (one for one in every if (_NETWORK.get(one[0], ""), one[0]) in served)
         if name == IDENTITY:
-            return defaults.objects.identity(self._system_fields.now(), self._system_fields.uid())
+            return contents.objects.identity(self._system_fields.now(), self._system_fields.uid())
         if name == "config":
-            return defaults.objects.config_maps(now, self._authority)
-        return defaults.objects.priority_classes()
+            return contents.objects.config_maps(now, self._authority)
+        return contents.objects.priority_classes()
 
     async def _create(self, plural: str, obj: Object) -> None:
         meta = obj["metadata"]

@@ -14,8 +14,7 @@ import orjson
 from inkube.apiserver.handlers import listed, stored, tables
 from inkube.apiserver.http import Body, Form
 from inkube.apiserver.registry import Page, Request
-from inkube.schemas import caches
-from inkube.schemas.builtin import envelopes
+from inkube.schemas import builtin, caches
 from inkube.schemas.served import Served
 from inkube.storage import Entry
 
@@ -42,13 +41,15 @@ async def page(request: Request, list_page: Page) -> Body:
         return get((served, each.data)) or _encode(request, each)
 
     kind, metadata = stored.list_kind(request), list_page.metadata(request)
-    item = envelopes.item(served.api_version, served.kind)
+    item = builtin.envelopes.item(served.api_version, served.kind)
     if not stored.is_long(list_page.entries):
         items = [encode(each)[item] for each in list_page.entries]
-        start = envelopes.list_start(served.api_version, kind, metadata, sum(map(len, items)))
-        return b"".join([start, *items, envelopes.TAIL])
+        start = builtin.envelopes.list_start(
+            served.api_version, kind, metadata, sum(map(len, items))
+        )
+        return b"".join([start, *items, builtin.envelopes.TAIL])
     size = await _size(list_page.entries, encode, item)
-    start = envelopes.list_start(served.api_version, kind, metadata, size)
+    start = builtin.envelopes.list_start(served.api_version, kind, metadata, size)
     return _pieces(start, list_page.entries, encode, item)
 
 
@@ -56,13 +57,13 @@ async def metadata(request: Request, list_page: Page, form: Form, now: datetime)
     """Return the metadata of a long list, encoded while it is sent. Raises StatusError 406."""
     rendering = tables.transformed_list(request, form, now, metadata=list_page.metadata(request))
     version, kind = rendering.head["apiVersion"], rendering.head["kind"]
-    item = envelopes.item(version, "PartialObjectMetadata")
+    item = builtin.envelopes.item(version, "PartialObjectMetadata")
 
     def encode(each: Entry) -> bytes:
-        return envelopes.encode_envelope(rendering.transform_item(request.view(each)))
+        return builtin.envelopes.encode_envelope(rendering.transform_item(request.view(each)))
 
     size = await _size(list_page.entries, encode, item)
-    start = envelopes.list_start(version, kind, rendering.head["metadata"], size)
+    start = builtin.envelopes.list_start(version, kind, rendering.head["metadata"], size)
     return _pieces(start, list_page.entries, encode, item)
 
 
@@ -85,11 +86,11 @@ def _pieces(
 ) -> Body:
     """Return a list as a body, which begins with `start`."""
     items = (encode(entry)[item] for entry in entries)
-    return listed.first_pieces(listed.chunks(start, items, envelopes.TAIL, b""))
+    return listed.first_pieces(listed.chunks(start, items, builtin.envelopes.TAIL, b""))
 
 
 def _encode(request: Request, entry: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
     obj = orjson.loads(stored.data_of(request, entry))
-    made = envelopes.encode_envelope(obj)
+    made = builtin.envelopes.encode_envelope(obj)
     return _MADE.weigh((request.served, entry.data), made, len(entry.data) + len(made))

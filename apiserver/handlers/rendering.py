@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from inkube.apiserver import handlers
-from inkube.apiserver.handlers import listed, rows, stored, tables
+from inkube.apiserver.handlers import listed, packed, rows, stored, tables
 from inkube.apiserver.handlers.stored import data_of
 from inkube.apiserver.http import YAML, Body, BodyResponse, Form, responses
 from inkube.apiserver.registry import Page, Request, SystemFields
@@ -28,7 +27,7 @@ class Renderer:
         if form.plain_json:
             return responses.data(data_of(request, entry), code=code, warnings=request.warnings)
         if form.protobuf and not form.kind:
-            body = handlers.packed.entry(request, entry)
+            body = packed.entry(request, entry)
             return responses.data(body, code=code, warnings=request.warnings, media=form.media)
         value = request.view(entry)
         if form.kind:
@@ -48,14 +47,12 @@ class Renderer:
         if form.plain_json:
             return stored.list_body(request, page)
         if form.protobuf and not form.kind:
-            return await handlers.packed.page(request, page)
+            return await packed.page(request, page)
         if form.compact_table and request.subresource != "scale":
             return rows.body(request, page, form, self._system_fields.now())
         if stored.is_long(page.entries):
             if form.protobuf:
-                return await handlers.packed.metadata(
-                    request, page, form, self._system_fields.now()
-                )
+                return await packed.metadata(request, page, form, self._system_fields.now())
             return listed.first_pieces(self._pieces(request, page, form))
         if form.kind:
             value = tables.transform(

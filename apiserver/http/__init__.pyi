@@ -2,7 +2,6 @@ from inkube.apiserver.http import audit as audit
 from inkube.apiserver.http import auditfiles as auditfiles
 from inkube.apiserver.http import bodies as bodies
 from inkube.apiserver.http import budget as budget
-from inkube.apiserver.http import compression as compression
 from inkube.apiserver.http import dialing as dialing
 from inkube.apiserver.http import exposition as exposition
 from inkube.apiserver.http import guards as guards
@@ -13,10 +12,11 @@ from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
 from inkube.apiserver.http import selfcheck as selfcheck
 from inkube.apiserver.http import webserver as webserver
-from inkube.apiserver.http import yamls as yamls
 from inkube.apiserver.http.budget import HIGH_WATER as HIGH_WATER
 from inkube.apiserver.http.budget import Budget as Budget
 from inkube.apiserver.http.cors import Origins as Origins
+from inkube.apiserver.http.encodings import compression as compression
+from inkube.apiserver.http.encodings import yamls as yamls
 from inkube.apiserver.http.guards import Guard as Guard
 from inkube.apiserver.http.guards import is_loopback as is_loopback
 from inkube.apiserver.http.httprequest import Request as Request

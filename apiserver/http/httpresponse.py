@@ -22,7 +22,7 @@ from aiohttp.http import HttpVersion10, HttpVersion11, StreamWriter
 from aiohttp.web_response import REASON_PHRASES
 from multidict import CIMultiDict
 
-from inkube.apiserver import http
+from inkube.apiserver.http import encodings
 from inkube.apiserver.http.budget import abort
 from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.plain import Connection
@@ -258,7 +258,7 @@ class BodyResponse(web.StreamResponse):
         """Return the pieces of the body as they are sent, compressed if `compress`."""
         pieces = _split(self.body) if isinstance(self.body, bytes) else self.body
         pieces = _log_errors(pieces)
-        return http.compression.compress(pieces) if self.compressed else pieces
+        return encodings.compression.compress(pieces) if self.compressed else pieces
 
 
 class _BodyError(Exception):

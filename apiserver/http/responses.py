@@ -7,7 +7,7 @@ import orjson
 from aiohttp import web
 from multidict import CIMultiDict
 
-from inkube.apiserver import http
+from inkube.apiserver.http import encodings
 from inkube.apiserver.http.httpresponse import Body, BodyResponse, Head
 from inkube.apiserver.http.negotiation import EVENTS, JSON, PROTOBUF, YAML, Form
 from inkube.schemas import status, warningtexts
@@ -70,7 +70,9 @@ def body(value: Any, form: Form) -> bytes:
         # The encoder's buffer can be eight times as large as its content, and a long body stays
         # in memory until the client has read it.
         return encoded if len(encoded) < GZIP_FROM else bytes(memoryview(encoded))
-    return protobuf.envelopes.encode_envelope(value) if form.protobuf else http.yamls.write(value)
+    return (
+        protobuf.envelopes.encode_envelope(value) if form.protobuf else encodings.yamls.write(value)
+    )
 
 
 def encode(value: Any, *, pretty: bool = False) -> bytes:

@@ -5,9 +5,10 @@ modules, in the order in which modules are built, and their groups. `declared` b
 modules. Packages are searched only for a name that is not a module of inkube, because the search
 takes longer than most of a start.
 
-    selection   names, requirements and groups; those of inkube's modules from `builtin`
-    installed   modules of packages with the entry point group `inkube.modules`
-    outlines    kinds of inkube's own modules for discovery, without loading the modules
+    selection     names, requirements and groups
+    descriptions  of inkube's modules, from `builtin`
+    installed     modules of packages with the entry point group `inkube.modules`
+    outlines      kinds of inkube's own modules for discovery, without loading the modules
 """
 
 from inkube.schemas import lazy

@@ -1,12 +1,11 @@
 """Modules that installed packages offer under the entry point group `inkube.modules`."""
 
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Any, cast
 
-from inkube.apiserver.modules import selection
-from inkube.apiserver.modules.selection import DeclaredModule
-from inkube.schemas import caches
+from inkube.apiserver.modules import descriptions
+from inkube.apiserver.modules.descriptions import DeclaredModule
+from inkube.schemas import caches, lazy
 
 GROUP = "inkube.modules"
 _MEMBERS = ("groups", "needs", "options", "build")
@@ -15,8 +14,8 @@ _MEMBERS = ("groups", "needs", "options", "build")
 def names() -> Sequence[str]:
     """Return the names of all installed modules, sorted, without the names of
     inkube's own modules."""
-    found = {each.name for each in metadata.entry_points(group=GROUP)}
-    return sorted(found - selection.built_in().keys())
+    found = {each.name for each in _entry_points(group=GROUP)}
+    return sorted(found - descriptions.built_in().keys())
 
 
 @caches.of_values(64)
@@ -26,9 +25,9 @@ def load(name: str) -> DeclaredModule:
     Raises ValueError if no package or more than one package has a module with that name, if it
     cannot be loaded, and if the loaded object is not a module.
     """
-    found = {each.value: each for each in metadata.entry_points(group=GROUP, name=name)}
+    found = {each.value: each for each in _entry_points(group=GROUP, name=name)}
     if not found:
-        choices = ", ".join(("all", "default", "none", *selection.choices(), *names()))
+        choices = ", ".join(("all", "default", "none", *descriptions.choices(), *names()))
         raise ValueError(f"there is no module {name!r}; there are {choices}")
     if len(found) > 1:
         raise ValueError(f"several packages have a module {name!r}: {', '.join(sorted(found))}")
@@ -43,6 +42,11 @@ def load(name: str) -> DeclaredModule:
             f"{type(error).__name__}: {error}"
         ) from error
     return checked(made, name, entry.value)
+
+
+def _entry_points(**selection: str) -> Any:
+    """Return entry points. Loads the search at its first use, because it loads twenty modules."""
+    return lazy.named("importlib.metadata", "entry_points")(**selection)
 
 
 def checked(module: Any, name: str, source: str) -> DeclaredModule:

@@ -7,7 +7,7 @@ and the first request of most clients is discovery. The files in `builtin` conta
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.apiserver.modules.selection import built_in
+from inkube.apiserver.modules.descriptions import built_in
 from inkube.schemas import caches
 from inkube.schemas.definitions import Definition, Names, Origin, Subresource, Version
 

@@ -1,67 +1,23 @@
 """The names of served modules with the modules that they require, and the groups of their kinds.
 
-A name stands for a module of inkube, of a package, or for one that was given as an object. The
-files in `builtin` describe the modules of inkube, so a start does not load them.
-`tools/generate_modules.py` creates them from their entry points in pyproject.toml.
+A name stands for a module of inkube, of a package, or for one that was given as an object.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-import orjson
-
-from inkube.apiserver import modules
-from inkube.schemas import caches
+from inkube.apiserver.modules import installed
+from inkube.apiserver.modules.descriptions import (
+    OF_OPTIONS,
+    DeclaredModule,
+    built_in,
+    choices,
+)
 from inkube.schemas.objects import Object
-from inkube.schemas.options import TYPES, Option
+from inkube.schemas.options import Option
 
-FOLDER = Path(__file__).with_name("builtin")
-ORDER = ("workloads", "provisioning", "world", "porch")
-"""The modules of inkube, in the order in which they are built."""
 DEFAULT = ("provisioning", "world")
 _SETS = ("none", "default", "all")
-OF_OPTIONS = ("workloads",)
-"""Modules that are not selected by name: each is served if the option with its name is set."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltIn:
-    """The description of a module that comes with inkube."""
-
-    entry: str
-    """The module and the name in it, in the format of an entry point."""
-    about: str
-    """What its kinds are for, in a few words."""
-    groups: Sequence[str]
-    needs: Sequence[str]
-    roles: Sequence[Object]
-    builds_at_start: bool
-    options: Sequence[Option]
-    """Those that the server does not have itself."""
-    kinds: Sequence[Object]
-    """The kinds of a module that is built late (`outlines`)."""
-
-
-class DeclaredModule(Protocol):
-    """The members of a module that are read before it is built. `controllers.modules.Module` has
-    all members."""
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The API groups of the module's kinds."""
-        ...
-
-    @property
-    def needs(self) -> Sequence[str]:
-        """The names of the modules that must be served before this one."""
-        ...
-
-    @property
-    def options(self) -> Sequence[Option]:
-        """The options of the module."""
-        ...
 
 
 class GivenModule(str):
@@ -69,36 +25,6 @@ class GivenModule(str):
 
     __slots__ = ("module",)
     module: DeclaredModule
-
-
-@caches.of_values(1)
-def built_in() -> Mapping[str, BuiltIn]:
-    """Return the modules of inkube that are installed, by name, in the order in which they are
-    built."""
-    files = {name: FOLDER / f"{name}.json" for name in ORDER}
-    return {name: _read(file) for name, file in files.items() if file.exists()}
-
-
-def _read(file: Path) -> BuiltIn:
-    members = orjson.loads(file.read_bytes())
-    return BuiltIn(**{**members, "options": tuple(map(_option, members["options"]))})
-
-
-def _option(members: Object) -> Option:
-    default, kind = members["default"], TYPES[members["type"]]
-    members |= {"default": tuple(default) if isinstance(default, list) else default, "type": kind}
-    return Option(**members)
-
-
-@caches.of_values(1)
-def own_options() -> Mapping[str, Option]:
-    """Return the options of inkube's modules by name. Several modules can have the same one."""
-    return {each.name: each for module in built_in().values() for each in module.options}
-
-
-def choices() -> Sequence[str]:
-    """Return the names of inkube's modules that `Options.modules` can contain."""
-    return [name for name in built_in() if name not in OF_OPTIONS]
 
 
 def selected(selection: str | Sequence[str | DeclaredModule]) -> tuple[str, ...]:
@@ -126,7 +52,7 @@ def _of_object(module: Any) -> GivenModule:
         text = f"{module.__name__} is a class; give an object: {module.__name__}()"
         raise ValueError(text)  # noqa: TRY004 # the caller makes a BadOption of ValueErrors
     name = GivenModule(getattr(module, "name", "") or type(module).__name__.lower())
-    name.module = modules.installed.checked(module, name, type(module).__name__)
+    name.module = installed.checked(module, name, type(module).__name__)
     return name
 
 
@@ -148,7 +74,7 @@ def _names_of(name: str) -> Sequence[str]:
     if name == "default":
         return [each for each in DEFAULT if each in built_in()]
     if name == "all":
-        return (*choices(), *modules.installed.names())
+        return (*choices(), *installed.names())
     if name in OF_OPTIONS:
         raise ValueError(f"the option {name} selects the module {name}")
     return (name,)
@@ -177,7 +103,7 @@ def declaration(name: str) -> Any:
     comes from a package. Raises ValueError for a package's that cannot be loaded."""
     if isinstance(name, GivenModule):
         return name.module
-    return built_in().get(name) or modules.installed.load(name)
+    return built_in().get(name) or installed.load(name)
 
 
 def groups(names: Sequence[str]) -> tuple[str, ...]:

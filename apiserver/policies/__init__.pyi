@@ -1,3 +1,3 @@
 from inkube.apiserver.policies import plugin as plugin
-from inkube.apiserver.policies.judging import PolicyEvaluator as PolicyEvaluator
-from inkube.apiserver.policies.mutating import Mutator as Mutator
+from inkube.apiserver.policies.evaluation import Mutator as Mutator
+from inkube.apiserver.policies.evaluation import PolicyEvaluator as PolicyEvaluator

@@ -6,8 +6,8 @@ servers on the same data can create bindings.
 
 from collections.abc import Iterable
 
-from inkube.apiserver import policies
 from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.policies import evaluation
 from inkube.apiserver.registry import (
     OnDemand,
     Operation,
@@ -64,7 +64,7 @@ class MutatingPolicies(Policies):
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         super().__init__(store)
-        self._mutator = Lazy(lambda: policies.Mutator(store, resources, authorizer))
+        self._mutator = Lazy(lambda: evaluation.Mutator(store, resources, authorizer))
 
     def compiled(self) -> "list[expressions.CompiledPolicy]":
         return self._mutator().compiled() if not self.is_idle else []
@@ -82,7 +82,7 @@ class ValidatingPolicies(Policies):
 
     def __init__(self, store: Store, resources: Resources, authorizer: Authorizer) -> None:
         super().__init__(store)
-        self._evaluator = Lazy(lambda: policies.PolicyEvaluator(store, resources, authorizer))
+        self._evaluator = Lazy(lambda: evaluation.PolicyEvaluator(store, resources, authorizer))
 
     def compiled(self) -> "list[expressions.CompiledPolicy]":
         return self._evaluator().compiled() if not self.is_idle else []

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Self
 
-from inkube.apiserver import process
+from inkube.apiserver.process import trimming
 
 THRESHOLDS = (25_000, 25, 100)  # allocations before a collection of young objects
 STEP = 16 * 2**20
@@ -74,12 +74,12 @@ class Collector:
         """Return freed memory to the system if it is at least `least` bytes more than last time."""
         if not self._trims:
             self._trims = True
-            process.trimming.return_large_blocks()
-        free = process.trimming.free()
+            trimming.return_large_blocks()
+        free = trimming.free()
         self._free = min(self._free, free)
         if free - self._free >= least:
-            process.trimming.trim()
-            self._free = process.trimming.free()
+            trimming.trim()
+            self._free = trimming.free()
 
     def _freeze(self) -> int:
         """Exclude all objects from collections of young objects. Returns the resident bytes."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube import storage
+from inkube.apiserver import auth
 from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, SystemFields
@@ -74,7 +75,8 @@ async def open_foundation(
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
     keys = await _keys(options, store, start_snapshot)
-    keys.check()
+    for key in keys.stored():
+        auth.keychecks.check(key)
     shares = store.shared and options.at is None
     return Foundation(store, clock, system_fields, keys, start_snapshot, replay_player, shares)
 

@@ -7,7 +7,7 @@ files instead (`auth.keyfiles`).
 
 import base64
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from inkube.apiserver import auth
@@ -45,10 +45,11 @@ class SharedKeys:
         """All keys."""
         return self._keys
 
-    def check(self) -> None:
-        """Check every key. Raises ValueError for a damaged one."""
-        for name in auth.keyfiles.CHECKS:
-            auth.keyfiles.check(name, self._keys[name], f"the key {PREFIX}/{name} in the database")
+    def stored(self) -> Iterator[auth.keyfiles.StoredKey]:
+        """Yield every key that can be damaged."""
+        for name in auth.keyfiles.CHECKED:
+            location = f"the key {PREFIX}/{name} in the database"
+            yield auth.keyfiles.StoredKey(name, self._keys[name], location)
 
     @property
     def admin_token(self) -> str:

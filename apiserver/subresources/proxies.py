@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
-from inkube.apiserver import subresources
 from inkube.apiserver.handlers import Exchange, Handler
 from inkube.apiserver.registry import Registry, Request, ServiceAddresses, keys, serviceaddresses
-from inkube.apiserver.subresources import posted
+from inkube.apiserver.subresources import podports, posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable
 from inkube.schemas import status
@@ -131,7 +130,7 @@ class Proxies:
 
     async def _connect(self, exchange: Exchange, address: str, scheme: str) -> web.StreamResponse:
         with self._sessions.open():
-            return await subresources.podports.forward(exchange, address, scheme or "http")
+            return await podports.forward(exchange, address, scheme or "http")
 
     async def _forward(
         self, exchange: Exchange, name: str, pod_port: _PodPort | None
@@ -144,7 +143,7 @@ class Proxies:
             await kubelet.forward(pod_port.pod, pod_port.port, side)
 
         with self._sessions.open():
-            return await subresources.podports.forward(exchange, connect, pod_port.scheme)
+            return await podports.forward(exchange, connect, pod_port.scheme)
 
 
 def _port_number(pod: Object, port: str) -> int:

@@ -7,8 +7,8 @@ client, is loaded with the first webhook.
 from collections.abc import Callable
 from functools import partial
 
-from inkube.apiserver import webhooks
 from inkube.apiserver.registry import OnDemand, Operation, Resource, StoreCache, Write, keys
+from inkube.apiserver.webhooks import calls
 from inkube.schemas import webhooks as reviews
 from inkube.storage import Store
 
@@ -32,7 +32,7 @@ class Webhooks(OnDemand):
     plural = ""
     is_private = False
 
-    def __init__(self, store: Store, dispatcher: Callable[[], "webhooks.Dispatcher"]) -> None:
+    def __init__(self, store: Store, dispatcher: Callable[[], "calls.Dispatcher"]) -> None:
         self._dispatcher = dispatcher
         prefix = keys.prefix(self.plural)
         self._hooks = StoreCache(store, (prefix,), partial(_hooks, store, prefix, dispatcher))
@@ -45,7 +45,7 @@ class Webhooks(OnDemand):
 
 
 def _hooks(
-    store: Store, prefix: str, dispatcher: "Callable[[], webhooks.Dispatcher]"
+    store: Store, prefix: str, dispatcher: "Callable[[], calls.Dispatcher]"
 ) -> "list[reviews.Hook]":
     """Return the webhooks of all configurations under a prefix."""
     entries = store.list(prefix)

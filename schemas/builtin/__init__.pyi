@@ -21,6 +21,7 @@ from inkube.schemas.builtin import unstructured as unstructured
 from inkube.schemas.builtin.decoding import patch_refusal as patch_refusal
 from inkube.schemas.builtin.definitions import by_name as by_name
 from inkube.schemas.builtin.definitions import definitions as definitions
+from inkube.schemas.builtin.lookup import strategy_of as strategy_of
 from inkube.schemas.builtin.podsecurity import standards as standards
 from inkube.schemas.builtin.podsecurity.standards import Level as Level
 from inkube.schemas.builtin.podsecurity.standards import Policy as Policy

@@ -5,7 +5,8 @@ Pure functions. Follows plugin/pkg/admission/limitranger/admission.go.
 
 from collections.abc import Iterator
 
-from inkube.schemas import builtin, quantity
+from inkube.schemas import quantity
+from inkube.schemas.builtin import quotas
 from inkube.schemas.objects import Object
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
@@ -50,7 +51,7 @@ def _pod_outside(pod: Object, limits: list[Object]) -> Iterator[str]:
     sums = {
         member: {
             name: quantity.canonical(amount)
-            for name, amount in builtin.quotas.pod_total(pod.get("spec") or {}, member).items()
+            for name, amount in quotas.pod_total(pod.get("spec") or {}, member).items()
         }
         for member in ("requests", "limits")
     }

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from inkube.schemas import builtin, crds, releases
-from inkube.schemas.builtin import strategies
 from inkube.schemas.definitions import Definition, Names, Version
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
@@ -112,7 +111,10 @@ class Kinds:
         if found is not None and found.version(gvk.version) is not None:
             group, plural = found.group, found.names.plural
             yield from self._of(
-                found, gvk, builtin.served.of, lambda: strategies.of(group, plural, self.minor)
+                found,
+                gvk,
+                builtin.served.of,
+                lambda: builtin.strategy_of(group, plural, self.minor),
             )
             return
         schema = self.foreign.get((gvk.group, gvk.version, gvk.kind.lower()))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from inkube.schemas import crds, lazy
-from inkube.schemas.builtin import resources, strategies
+from inkube.schemas.builtin import lookup, resources
 from inkube.schemas.strategy import Strategy
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def test_nothing_is_loaded_late_in_another_way() -> None:
 
 BY_NAME = {
     "schemas/lazy.py": "the way itself",
-    "apiserver/commands/exporting.py": "a module of the user's, by the name that was given",
+    "apiserver/declared/exporting.py": "a module of the user's, by the name that was given",
     "apiserver/commands/importing.py": "a module of the user's, by the name that was given",
     "apiserver/commands/reloading.py": "a module of the user's, by the name that was given",
 }
@@ -145,4 +145,4 @@ def test_what_data_names_is_found() -> None:
 
 @pytest.mark.parametrize("resource", resources.read(), ids=lambda r: f"{r.plural}.{r.group}")
 def test_every_built_in_kind_has_its_strategy(resource: resources.Resource) -> None:
-    assert isinstance(strategies.of(resource.group, resource.plural), Strategy)
+    assert isinstance(lookup.strategy_of(resource.group, resource.plural), Strategy)

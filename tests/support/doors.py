@@ -37,6 +37,18 @@ class House:
         """Every import that bypasses a door."""
         return [found for path in self._files("*.py", "*.pyi") for found in self._deep_in(path)]
 
+    def of_itself(self) -> list[Import]:
+        """Every import of a folder by a module directly in it."""
+        return [
+            Import(here.as_posix(), getattr(node, "lineno", 0), package, package)
+            for path in self._files("*.py")
+            if (here := path.relative_to(self._tree)).name != "__init__.py"
+            for package in [_module(here.parent)]
+            for node in ast.walk(ast.parse(path.read_text()))
+            for module, name in _imported(node)
+            if f"{module}.{name}".rstrip(".") == package
+        ]
+
     def _files(self, *patterns: str) -> Iterator[Path]:
         for root in ROOTS:
             for pattern in patterns:

@@ -4,8 +4,7 @@ real system."""
 from collections.abc import Callable
 from dataclasses import replace
 
-from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import urls, world_sessions
+from inkube.controllers.provisioning.outside import clients, urls, world_sessions
 from inkube.controllers.provisioning.outside.contents import Contents
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -28,9 +27,9 @@ class Remotes:
     def __init__(
         self,
         world: World,
-        git: "Callable[[], outside.Git]",
-        github: "Callable[[], outside.GitHub]",
-        providers: "Callable[[], outside.Providers]",
+        git: "Callable[[], clients.Git]",
+        github: "Callable[[], clients.GitHub]",
+        providers: "Callable[[], clients.Providers]",
         *,
         is_offline: bool,
     ) -> None:
@@ -85,7 +84,7 @@ class Remotes:
             raise Unreachable(host, f"host {host} is not reachable", is_final=True)
         return await self._providers().exchange(grant)
 
-    async def _local_session(self, target: Target) -> "WorldSession | outside.GitSession | None":
+    async def _local_session(self, target: Target) -> "WorldSession | clients.GitSession | None":
         """A session without the network, or None. Raises Unreachable if the server is offline and
         the host is not scripted."""
         if target.url.startswith("file://"):
@@ -93,7 +92,7 @@ class Remotes:
         return await self.scripted(target)
 
     @property
-    def git(self) -> "outside.Git":
+    def git(self) -> "clients.Git":
         """The client for git servers."""
         return self._git()
 

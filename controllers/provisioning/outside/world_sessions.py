@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 
-from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside import clients, urls
 from inkube.controllers.provisioning.outside.contents import Branch, Commit, Edit, RefNotFound, Tree
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -268,8 +267,8 @@ class WorldAppSession:
             await self._world.endure(self._host)
         if self._app_object is None:
             raise AppNotFound
-        token = outside.appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
+        token = clients.appkeys.sign(self._app.app_id, self._app.private_key, self._world.now())
         public_key = self._app_object.spec.public_key
-        if public_key and not outside.appkeys.is_signed_by(token, public_key):
+        if public_key and not clients.appkeys.is_signed_by(token, public_key):
             raise KeyRefused
         return self._app_object

@@ -1,9 +1,7 @@
-"""The behavior of built-in kinds that data cannot express. `of` returns the strategy of a
-resource.
+"""The behavior of built-in kinds that data cannot express.
 
-A file has the name of its kinds. `lookup` loads it with the first object of one of them. Other
-rooms use `of`, and make the strategies that need parts of a server (`services`, `devices`,
-`allocators`).
+A file has the name of its kinds. `builtin.lookup` loads it with the first object of one of them.
+Other rooms make the strategies that need parts of a server (`services`, `devices`, `allocators`).
 """
 
 from inkube.schemas import lazy

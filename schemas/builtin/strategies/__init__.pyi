@@ -14,4 +14,3 @@ from inkube.schemas.builtin.strategies import services as services
 from inkube.schemas.builtin.strategies import volumes as volumes
 from inkube.schemas.builtin.strategies import workloads as workloads
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy as BuiltinStrategy
-from inkube.schemas.builtin.strategies.lookup import of as of

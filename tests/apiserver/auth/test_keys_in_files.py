@@ -12,7 +12,8 @@ from click.testing import CliRunner
 
 from inkube import APIServer, storage
 from inkube.apiserver.access import kubeconfig
-from inkube.apiserver.auth import keyfiles, signing
+from inkube.apiserver.auth import keyfiles
+from inkube.apiserver.auth.signatures import signing
 from inkube.apiserver.cli import main
 from inkube.apiserver.sources import sharedkeys
 

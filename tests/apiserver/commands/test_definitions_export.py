@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from inkube import APIServer
 from inkube.apiserver.cli import main
-from inkube.apiserver.commands import export, exporting
+from inkube.apiserver.commands import export
+from inkube.apiserver.declared import exporting
 
 DOCS = Path(__file__).parents[3] / "docs" / "fields"
 MODULE = """

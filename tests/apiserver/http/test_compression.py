@@ -7,7 +7,8 @@ import zlib
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.http import compression, responses
+from inkube.apiserver.http import responses
+from inkube.apiserver.http.encodings import compression
 from inkube.apiserver.http.responses import GZIP_FROM
 
 SECRETS = "/api/v1/namespaces/{}/secrets"

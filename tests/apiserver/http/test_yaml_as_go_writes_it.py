@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkube.apiserver.http import yamls
+from inkube.apiserver.http.encodings import yamls
 from inkube.schemas.golang import goyaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"))

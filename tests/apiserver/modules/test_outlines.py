@@ -12,7 +12,7 @@ from patience import SECONDS
 
 from inkube import APIServer
 from inkube.apiserver import console
-from inkube.apiserver.modules import built_in, selection
+from inkube.apiserver.modules import built_in, descriptions
 from inkube.schemas.status import StatusError
 
 PROGRAM = """
@@ -54,7 +54,7 @@ def asked(paths, accept):
 
 
 def test_the_description_of_each_module_is_what_its_entry_point_says():
-    found = {file: file.read_bytes() for file in selection.FOLDER.iterdir()}
+    found = {file: file.read_bytes() for file in descriptions.FOLDER.iterdir()}
     assert found == generate_modules.builtin(), "run python tools/generate_modules.py"
 
 

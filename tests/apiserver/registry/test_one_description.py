@@ -17,7 +17,7 @@ from inkube.apiserver.registry.resource import Resource
 from inkube.controllers.endpoints import Reply, Subresource
 from inkube.controllers.kinds import KindModule
 from inkube.schemas import crds, definitions, releases
-from inkube.schemas.builtin import resources, served, strategies
+from inkube.schemas.builtin import lookup, resources, served
 from inkube.schemas.builtin.definitions import by_name
 from inkube.schemas.crds import definition
 from inkube.schemas.crds.definition import to_definition
@@ -43,7 +43,7 @@ def changed(definition: Definition) -> Definition:
 
 def builtin() -> Resource:
     definition = changed(by_name()["", "configmaps"])
-    return Resource(definition, lambda: strategies.of("", "configmaps"), serve=served.of)
+    return Resource(definition, lambda: lookup.strategy_of("", "configmaps"), serve=served.of)
 
 
 def custom() -> Resource:

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import validstructs
 
+from inkube.schemas.builtin import lookup
 from inkube.schemas.builtin.definitions import by_name
 from inkube.schemas.builtin.rules.kinds import name_of
-from inkube.schemas.builtin.strategies import lookup
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.definitions import Definition
 from inkube.schemas.objects import Object
@@ -28,7 +28,7 @@ def valid(definition: Definition) -> Object | None:
 
 def is_judged_by_the_table(definition: Definition) -> bool:
     """Whether the kind's strategy has no checks of its own."""
-    strategy = type(lookup.of(definition.group, definition.names.plural))
+    strategy = type(lookup.strategy_of(definition.group, definition.names.plural))
     return all(
         getattr(strategy, hook) is getattr(BuiltinStrategy, hook) for hook in ("check", "validate")
     )

@@ -11,7 +11,8 @@ from parcels import parcels
 from inkube.controllers.porch import repository, sync
 from inkube.controllers.porch.git import content, discovery
 from inkube.controllers.porch.git.layout import Layout
-from inkube.controllers.provisioning.outside import allowances, contents, git
+from inkube.controllers.provisioning.outside import allowances, contents
+from inkube.controllers.provisioning.outside.clients import git
 
 LEVELS, WIDTH = 12, 16
 

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from inkube.controllers.provisioning.outside import appkeys
+from inkube.controllers.provisioning.outside.clients import appkeys
 from inkube.controllers.provisioning.outside.hosts import KeyRefused
 
 

@@ -19,7 +19,7 @@ from worlds import PROVISIONING, told
 
 from inkube.controllers.checks import OutsideError
 from inkube.controllers.provisioning import places
-from inkube.controllers.provisioning.outside.git import Git
+from inkube.controllers.provisioning.outside.clients.git import Git
 from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,

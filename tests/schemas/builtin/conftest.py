@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin import decoding, resources, served, strategies
+from inkube.schemas.builtin import decoding, lookup, resources, served
 from inkube.schemas.strategy import Context
 
 NOW = "2026-01-01T00:00:00Z"
@@ -13,7 +13,7 @@ class Kinds:
 
     def strategy_of(self, kind):
         resource = next(r for r in resources.read() if r.kind == kind)
-        return strategies.of(resource.group, resource.plural)
+        return lookup.strategy_of(resource.group, resource.plural)
 
     def context_of(self, kind, subresource=""):
         """The context of a write for the kind's strategy."""

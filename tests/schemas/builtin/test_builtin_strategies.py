@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin import decoding, resources, served, strategies
+from inkube.schemas.builtin import decoding, lookup, resources, served
 from inkube.schemas.strategy import Context, Strategy
 
 POD = {"containers": [{"name": "c", "image": "i:1"}]}
@@ -214,7 +214,7 @@ def test_status_is_apart(kinds):
 
 
 def test_events_of_the_newer_group_are_strict(kinds):
-    events = strategies.of("events.k8s.io", "events")
+    events = lookup.strategy_of("events.k8s.io", "events")
     context = Context(served.of(events.definition, events.definition.storage_version))
     event = {"metadata": {"name": "a", "namespace": "ns"}, "regarding": {"namespace": "ns"},
              "type": "Loud"}  # fmt: skip
@@ -227,7 +227,7 @@ def test_events_of_the_newer_group_are_strict(kinds):
 
 def test_every_resource_has_a_strategy():
     for resource in resources.read():
-        assert isinstance(strategies.of(resource.group, resource.plural), Strategy)
+        assert isinstance(lookup.strategy_of(resource.group, resource.plural), Strategy)
 
 
 def test_surprising_names_and_variables_are_warned_of(kinds):

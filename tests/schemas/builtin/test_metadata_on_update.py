@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin import strategies
+from inkube.schemas.builtin import lookup
 
 OLD = {"name": "a", "namespace": "d", "uid": "u", "resourceVersion": "1"}
 
@@ -18,19 +18,19 @@ OLD = {"name": "a", "namespace": "d", "uid": "u", "resourceVersion": "1"}
     ],
 )
 def test_a_label_is_refused_as_often_as_it_is_looked_at(group, plural, times):
-    kind = strategies.of(group, plural)
+    kind = lookup.strategy_of(group, plural)
     errors = kind.validate_metadata(OLD | {"labels": {"a": "no space"}}, OLD, "")
     assert [error.field for error in errors] == ["metadata.labels"] * times
 
 
 def test_a_status_write_looks_three_times():
-    kind = strategies.of("", "pods")
+    kind = lookup.strategy_of("", "pods")
     errors = kind.validate_metadata(OLD | {"labels": {"a": "no space"}}, OLD, "status")
     assert len(errors) == 3
 
 
 def test_what_is_immutable_is_said_twice():
-    kind = strategies.of("apps", "deployments")
+    kind = lookup.strategy_of("apps", "deployments")
     errors = kind.validate_metadata(OLD | {"uid": "v"}, OLD, "")
     assert [error.text() for error in errors] == [
         'metadata.uid: Invalid value: "v": field is immutable'

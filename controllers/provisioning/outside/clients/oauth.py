@@ -3,8 +3,8 @@
 import base64
 from http import HTTPStatus
 
+from inkube.controllers.provisioning.outside.clients.rest import RestClient
 from inkube.controllers.provisioning.outside.hosts import Grant, NotAuthorized
-from inkube.controllers.provisioning.outside.rest import RestClient
 
 _GITHUB = "/login/oauth/access_token"
 _PATHS = {

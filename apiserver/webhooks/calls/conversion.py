@@ -12,7 +12,7 @@ from hashlib import blake2b
 import orjson
 
 from inkube.apiserver.registry import SystemFields
-from inkube.apiserver.webhooks.caller import WebhookCaller
+from inkube.apiserver.webhooks.calls.caller import WebhookCaller
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import ConversionError, ReplyError, conversionreview

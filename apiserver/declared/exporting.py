@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import click
 import yaml
 
 from inkube.schemas import fieldmap, models
@@ -20,17 +19,17 @@ WIDTH = 100
 
 
 def kinds(modules: Iterable[str]) -> list[Definition]:
-    """The kinds declared in the modules, by name. Raises click.ClickException."""
+    """The kinds declared in the modules, by name. Raises ValueError."""
     wanted = set(modules)
     sys.path.insert(0, "")  # scripts start with their own folder, but users mean this one
     for name in wanted:
         try:
             importlib.import_module(name)
         except ImportError as error:
-            raise click.ClickException(f"{name}: {error}") from error
+            raise ValueError(f"{name}: {error}") from error
     found = [kind.definition for kind in _declared_models(Resource) if kind.__module__ in wanted]
     if not found:
-        raise click.ClickException(f"no kind is declared in {', '.join(sorted(wanted))}")
+        raise ValueError(f"no kind is declared in {', '.join(sorted(wanted))}")
     return sorted(found, key=_name)
 
 

@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.clients import rest
+from inkube.controllers.provisioning.outside.clients.rest import RestClient, RestResponse
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
 from inkube.kinds import Memo
 
 COMMITS = 100

@@ -47,7 +47,7 @@ _GROUPS: Mapping[str, _Family] = {
 
 
 @caches.of_values(512)
-def of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
+def strategy_of(group: str, plural: str, minor: int = releases.NEWEST.minor) -> BuiltinStrategy:
     """Return the strategy of a built-in resource in a minor version. Raises KeyError for an unknown
     one."""
     definition = by_name(minor)[group, plural]

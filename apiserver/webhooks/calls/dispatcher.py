@@ -11,8 +11,8 @@ from typing import Any
 
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import Write, intake
-from inkube.apiserver.webhooks.caller import WebhookCaller
-from inkube.apiserver.webhooks.views import HookAdmission
+from inkube.apiserver.webhooks.calls.caller import WebhookCaller
+from inkube.apiserver.webhooks.calls.views import HookAdmission
 from inkube.schemas import patch as patches
 from inkube.schemas import status
 from inkube.schemas.objects import Object

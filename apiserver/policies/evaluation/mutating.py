@@ -5,7 +5,7 @@ from functools import partial
 
 import orjson
 
-from inkube.apiserver.policies.judging import BoundPolicies, ConfigError
+from inkube.apiserver.policies.evaluation.judging import BoundPolicies, ConfigError
 from inkube.apiserver.registry import Write, attributes, keys
 from inkube.schemas import status
 from inkube.schemas.builtin import connects, decoding

@@ -1,10 +1,10 @@
 """GitLab, Bitbucket and OAuth of all providers behind one interface; GitHub's API is separate."""
 
-from inkube.controllers.provisioning.outside import oauth
-from inkube.controllers.provisioning.outside.bitbucket import BitbucketSession
-from inkube.controllers.provisioning.outside.gitlab import GitLabSession
+from inkube.controllers.provisioning.outside.clients import oauth
+from inkube.controllers.provisioning.outside.clients.bitbucket import BitbucketSession
+from inkube.controllers.provisioning.outside.clients.gitlab import GitLabSession
+from inkube.controllers.provisioning.outside.clients.rest import RestClient
 from inkube.controllers.provisioning.outside.hosts import Grant, Session, Target
-from inkube.controllers.provisioning.outside.rest import RestClient
 
 
 class Providers:

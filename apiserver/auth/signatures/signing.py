@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from inkube.apiserver.auth import pemkeys
-from inkube.apiserver.auth.pemkeys import PublicKey
+from inkube.apiserver.auth.signatures import pemkeys
+from inkube.apiserver.auth.signatures.pemkeys import PublicKey
 from inkube.schemas.objects import Object
 
 MAX_TOKEN = 16 * 1024

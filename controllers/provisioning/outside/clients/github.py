@@ -10,8 +10,9 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from inkube.controllers.provisioning import outside
-from inkube.controllers.provisioning.outside import rest, urls
+from inkube.controllers.provisioning.outside import urls
+from inkube.controllers.provisioning.outside.clients import appkeys, rest
+from inkube.controllers.provisioning.outside.clients.rest import RestClient, RestResponse
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -24,7 +25,6 @@ from inkube.controllers.provisioning.outside.hosts import (
     RepositoryNotFound,
     Target,
 )
-from inkube.controllers.provisioning.outside.rest import RestClient, RestResponse
 from inkube.kinds import Memo
 
 PAGES = 30
@@ -95,7 +95,7 @@ class GitHub:
 
     async def _new_token(self, base: str, app: App, body: Any) -> InstallationToken:
         try:
-            signed = outside.appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
+            signed = appkeys.sign(app.app_id, app.private_key, self.now().timestamp())
         except KeyRefused as error:
             raise NotAuthorized from error
         path = f"{base}/app/installations/{app.installation_id}/access_tokens"
@@ -282,5 +282,5 @@ class GitHubAppSession:
 
     async def _request(self, path: str) -> RestResponse:
         now = self._github.now().timestamp()
-        signed = outside.appkeys.sign(self._app.app_id, self._app.private_key, now)
+        signed = appkeys.sign(self._app.app_id, self._app.private_key, now)
         return await self._github.request("GET", f"{self._base}{path}", signed)

@@ -1,0 +1,2 @@
+from inkube.apiserver.defaults.contents import objects as objects
+from inkube.apiserver.defaults.contents import roles as roles

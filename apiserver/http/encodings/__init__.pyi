@@ -1,0 +1,2 @@
+from inkube.apiserver.http.encodings import compression as compression
+from inkube.apiserver.http.encodings import yamls as yamls

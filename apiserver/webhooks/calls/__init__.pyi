@@ -1,0 +1,3 @@
+from inkube.apiserver.webhooks.calls.caller import WebhookCaller as WebhookCaller
+from inkube.apiserver.webhooks.calls.conversion import WebhookConverter as WebhookConverter
+from inkube.apiserver.webhooks.calls.dispatcher import Dispatcher as Dispatcher
