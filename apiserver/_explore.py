@@ -7,9 +7,9 @@
         print(finding.plan.name, finding.text)
 
 A scenario has a controller (`Command`, `Coroutine`), definitions, and the steps of a user: `apply`,
-`patch`, `delete`, `advance`. `explore` runs it without a disturbance, and then with one disturbance
-in each run, within `Limits`. The guide is docs/howto/explore.md. Names are loaded when they are
-first used.
+`patch`, `delete`, `advance`, `wait`. `explore` runs it without a disturbance, and then with one
+disturbance in each run, within `Limits`. The guide is docs/howto/explore.md. Names are loaded when
+they are first used.
 """
 
 from inkube.schemas import lazy

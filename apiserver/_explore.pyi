@@ -8,6 +8,7 @@ from inkube.apiserver.explore import apply as apply
 from inkube.apiserver.explore import patch as patch
 from inkube.apiserver.explore import delete as delete
 from inkube.apiserver.explore import advance as advance
+from inkube.apiserver.explore import wait as wait
 from inkube.apiserver.explore import together as together
 from inkube.apiserver.explore import Rule as Rule
 from inkube.apiserver.explore import rule as rule

@@ -107,13 +107,28 @@ class Hold(Model):
 
 
 class Watch(Model):
-    """How a watch ends after a number of events, and whether it contains bookmarks."""
+    """How a watch ends after a number of events, and what it leaves out or repeats."""
 
     events: int | None = Field(default=None, ge=0)
-    end: Literal["Cut", "Close", "Expired"] = Field(
-        default="Cut", description="Expired: an ERROR event with code 410."
+    end: Literal["Cut", "Close", "Expired", "Silent"] = Field(
+        default="Cut",
+        description="Expired: an ERROR event with code 410. Silent: nothing follows, but the watch "
+        "stays open.",
     )
     without_bookmarks: bool = False
+    merge_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        le=3600,
+        description="The changes of an object within this real time become one event, or none if "
+        "it is created and deleted meanwhile. Only for watches over HTTP.",
+    )
+    repeat: int = Field(
+        default=0,
+        ge=0,
+        description="The number of changes before the start that are sent again, to a client that "
+        "continues from a list.",
+    )
 
 
 class Stale(Model):

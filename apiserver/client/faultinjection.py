@@ -53,7 +53,7 @@ class FaultInjection:
 async def cut_off(
     events: AsyncGenerator[Event, None], fault: WatchFault
 ) -> AsyncGenerator[Event, None]:
-    """Yield the events until a fault ends the watch. Raises StatusError 410."""
+    """Yield the events until a fault ends the watch, or silences it. Raises StatusError 410."""
     sent = 0
     try:
         async for event in events:
@@ -62,6 +62,8 @@ async def cut_off(
                 continue
             if fault.events is not None:
                 if sent >= fault.events:
+                    if fault.end == "Silent":
+                        continue
                     if fault.end == "Expired":
                         raise status.expired("too old resource version, by a Fault")
                     return

@@ -29,7 +29,7 @@ from inkube.apiserver.registry import (
     listing,
     patches,
 )
-from inkube.apiserver.watching import SLOW, Watcher, bookmark, too_old
+from inkube.apiserver.watching import SLOW, Watcher, bookmark, earlier, too_old
 from inkube.controllers.client import (
     Event,
     Kind,
@@ -150,11 +150,17 @@ class InProcessClient:
 
     async def _watched(self, watcher: Watcher) -> AsyncGenerator[Event, None]:
         """Yield events, as long as the faults permit."""
-        events, injection = self._events(watcher), self._injection(watcher.request)
+        injection = self._injection(watcher.request)
+        fault = None if injection is None else injection.watch_fault
         if injection is not None and self._faults is not None:
             await self._faults.begin(injection._replace(carried_out=False))
-            if injection.watch_fault is not None:
-                events = cut_off(events, injection.watch_fault)
+        if fault is not None and fault.repeat:
+            request, options = watcher.request, watcher.options
+            options = earlier(self._registry, request, options, fault.repeat)
+            watcher = Watcher(self._registry, request, options)
+        events = self._events(watcher)
+        if fault is not None:
+            events = cut_off(events, fault)
         async with contextlib.aclosing(events):
             async for event in events:
                 yield event

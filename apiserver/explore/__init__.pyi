@@ -8,6 +8,7 @@ from inkube.apiserver.explore.actions import apply as apply
 from inkube.apiserver.explore.actions import delete as delete
 from inkube.apiserver.explore.actions import patch as patch
 from inkube.apiserver.explore.actions import together as together
+from inkube.apiserver.explore.actions import wait as wait
 from inkube.apiserver.explore.controllers import Command as Command
 from inkube.apiserver.explore.controllers import Controller as Controller
 from inkube.apiserver.explore.controllers import Coroutine as Coroutine

@@ -1,7 +1,7 @@
 """What a user does: the steps of a scenario as values, and as members of a document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -47,6 +47,8 @@ class Step(Strict):
     delete: Target | None = None
     advance: float | None = Field(default=None, gt=0)
     """Seconds that the clock of the server moves forward."""
+    wait: float | None = Field(default=None, gt=0, le=3600)
+    """Seconds in which the user does nothing, by the clock of the controller."""
     together: "list[Step] | None" = Field(default=None, max_length=MAX_STEPS)
     """Actions without a wait between them."""
 
@@ -54,7 +56,7 @@ class Step(Strict):
     def _is_one_action(self) -> Self:
         given = [name for name, value in self if value is not None]
         if len(given) != 1:
-            raise ValueError("a step has one of apply, patch, delete, advance, together")
+            raise ValueError("a step has one of apply, patch, delete, advance, wait, together")
         return self
 
 
@@ -68,6 +70,7 @@ class Action:
     patch: Patch | None = None
     delete: Target | None = None
     advance: float = 0.0
+    wait: float = 0.0
     parts: "tuple[Action, ...]" = ()
     """Actions that follow each other without a wait."""
 
@@ -79,6 +82,8 @@ class Action:
             return {"patch": self.patch.model_dump(exclude_defaults=True)}
         if self.delete is not None:
             return {"delete": self.delete.model_dump(exclude_defaults=True)}
+        if self.wait:
+            return {"wait": self.wait}
         return {"advance": self.advance} if self.advance else {"apply": list(self.objects)}
 
     def applied(self) -> Iterator[Object]:
@@ -117,9 +122,20 @@ def advance(seconds: float) -> Action:
     return Action(f"advance {seconds:g} s", advance=seconds)
 
 
+def wait(seconds: float) -> Action:
+    """Do nothing for some seconds."""
+    return Action(f"wait {seconds:g} s", wait=seconds)
+
+
 def together(*parts: Action) -> Action:
     """Do several things without a wait between them."""
     return Action(" and at once ".join(part.text for part in parts), parts=parts)
+
+
+def by_the_clock(action: Action) -> Action:
+    """Return the action for controllers that use the clock of the server: it moves by waits."""
+    parts = tuple(map(by_the_clock, action.parts))
+    return replace(action, wait=0.0, advance=action.advance + action.wait, parts=parts)
 
 
 def deletion(obj: Object) -> Action:
@@ -144,7 +160,7 @@ def of_step(step: Step, folder: Path) -> Action:
         return Action(f"delete {_of(step.delete)}", delete=step.delete)
     if step.together is not None:
         return together(*(of_step(part, folder) for part in step.together))
-    return advance(step.advance or 0.0)
+    return wait(step.wait) if step.wait is not None else advance(step.advance or 0.0)
 
 
 def objects(sources: Sequence[Any], folder: Path) -> tuple[Object, ...]:

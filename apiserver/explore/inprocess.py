@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from inkube.apiserver import manifests
-from inkube.apiserver.explore import acting, invariants, space, states
+from inkube.apiserver.explore import acting, actions, invariants, space
 from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.plans import Moment, Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
@@ -25,7 +25,7 @@ from inkube.apiserver.explore.states import State
 from inkube.apiserver.manifests import ManifestError
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
-from inkube.apiserver.testing import ObjectChange, TestLog, patience
+from inkube.apiserver.testing import TestLog, patience
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.status import StatusError
 
@@ -50,8 +50,8 @@ async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
         found = manifests.read(scenario.definitions)
         await manifests.install(server.client, found, server.settled)
         await server.parts.defaults.create_all()  # not only in runs that ask for one of them
-        run = _Run(scenario, server, TestLog(), None, None)
-        await run.converge(0)
+        with acting.counted(server) as changes:
+            await _Run(scenario, server, TestLog(), changes, None, None).converge(0)
         return await server.snapshot(), await space.of_steps(server, scenario.steps)
 
 
@@ -70,13 +70,13 @@ async def run(
     with _errors() as errors:
         async with APIServer(_options(scenario, start, taken)) as server:
             objects = acting.objects(server) if scenario.rules else []
-            with contextlib.closing(log.record(server.store)):
-                result = await _Run(scenario, server, log, plan, expected).whole()
+            with contextlib.closing(log.record(server.store)), acting.counted(server) as changes:
+                result = await _Run(scenario, server, log, changes, plan, expected).whole()
                 result.snapshot = await server.snapshot()
-                changes = log.history()
-                result.history = [str(change).strip() for change in changes]
-                result.overwritten = acting.unlabelled(changes, scenario.steps)
-                result.broken = invariants.broken(scenario.rules, objects, changes)
+                history = log.history()
+                result.history = [str(change).strip() for change in history]
+                result.overwritten = acting.unlabelled(history, scenario.steps)
+                result.broken = invariants.broken(scenario.rules, objects, history)
     result.errors = errors
     return result
 
@@ -101,16 +101,18 @@ class _Run:
         scenario: Scenario,
         server: APIServer,
         log: TestLog,
+        changes: acting.Changes,
         plan: Plan | None,
         expected: Expected | None,
     ) -> None:
         self._scenario = scenario
-        self._steps = (plan.steps if plan is not None else ()) or scenario.steps
+        steps = (plan.steps if plan is not None else ()) or scenario.steps
+        self._steps = [actions.by_the_clock(step) for step in steps]
         self._server = server
         self._log = log
+        self._counted = changes
         self._plan = plan
         self._expected = expected
-        self._read = self._counted = 0
 
     async def whole(self) -> Result:
         """Run the steps. Ends with the first that does not end as expected."""
@@ -177,6 +179,9 @@ class _Run:
         elif is_struck:
             await acting.interfere(self._server, plan)
         await acting.end_fault(self._server, fault)
+        if plan.foreign is not None and is_struck:
+            await self._settled()
+            await acting.withdraw(self._server, plan)
         return is_struck
 
     async def _is_met(self, plan: Plan, fault: str) -> bool:
@@ -223,21 +228,13 @@ class _Run:
 
     def _changes(self) -> int:
         """The number of changes that belong to the end state."""
-        history = self._log.history()
-        self._counted += sum(map(_counts, history[self._read :]))
-        self._read = len(history)
-        return self._counted
+        return self._counted.number
 
     def _is_as_expected(self, index: int) -> bool:
         return self._expected is None or self._expected.is_reached(index, self._state())
 
     def _state(self) -> State:
         return acting.state(self._server, self._scenario.ignore)
-
-
-def _counts(change: ObjectChange) -> bool:
-    """Whether a change belongs to the end state."""
-    return states.kind_of(change.object) not in states.IGNORED
 
 
 def _is_injected(error: BaseException) -> bool:

@@ -1,5 +1,6 @@
 """Judges a disturbed run beside the undisturbed one. They need no words of the author."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
@@ -11,12 +12,15 @@ from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.explore.states import Difference
 from inkube.apiserver.http import RequestRecord
 
-Verdict = Literal["ended", "raised", "rule", "lost", "different", "loop", "retries", "failed"]
+Verdict = Literal[
+    "ended", "raised", "rule", "lost", "unled", "different", "loop", "retries", "failed"
+]
 VERDICTS: dict[Verdict, str] = {
     "ended": "The controller ended by itself",
     "raised": "A controller raised an exception",
     "rule": "A rule of the scenario does not hold",
     "lost": "Data was deleted that is otherwise kept",
+    "unled": "The controller writes without its lease",
     "different": "The end differs from that without a disturbance",
     "loop": "The controller writes without end",
     "retries": "A request is repeated without success",
@@ -66,13 +70,16 @@ def _findings(plan: Plan, result: Result, expected: Expected) -> Iterator[Findin
         yield Finding(plan, "raised", text, requests=requests, result=result)
     if result.broken:
         yield Finding(plan, "rule", "; ".join(result.broken), requests=requests, result=result)
-    lost = _lost(result, expected)
-    if lost and plan.target[2] not in lost[0]:
+    lost = _lost(plan, result, expected)
+    if lost:
         text = f"{', '.join(lost)}: deleted, where the undisturbed run keeps it"
         yield Finding(plan, "lost", text, requests=requests, result=result)
     if result.overwritten:
         text = f"{', '.join(result.overwritten)}: a label that another client set is gone"
         yield Finding(plan, "lost", text, requests=requests, result=result)
+    if result.unled:
+        text = f"{result.unled} writes of the controller while somebody else holds its lease"
+        yield Finding(plan, "unled", text, requests=requests, result=result)
     if result.hot > HOT_RETRIES:
         text = f"no back-off: {result.hot} attempts in {OUTAGE_SECONDS:g} s while a request failed"
         yield Finding(plan, "retries", text, requests=requests, result=result)
@@ -97,11 +104,17 @@ def _findings(plan: Plan, result: Result, expected: Expected) -> Iterator[Findin
         yield Finding(plan, "loop", text, (), requests, result)
 
 
-def _lost(result: Result, expected: Expected) -> list[str]:
-    """Objects that were deleted in this run only, and that the undisturbed run keeps to the end."""
+def _lost(plan: Plan, result: Result, expected: Expected) -> list[str]:
+    """Objects that were deleted in a step in which the undisturbed run keeps them, without the one
+    that the plan itself deletes."""
     if expected.deleted is None:
         return []
-    return sorted(name for name in result.deleted - expected.deleted if name.split(" ")[0] in _KEPT)
+    found, begin = set[str](), 0
+    for step in result.steps:
+        found |= step.deleted.difference(*expected.deleted[begin : step.index + 1])
+        begin = step.index + 1
+    kept = (name for name in found if name.split(" ")[0] in _KEPT)
+    return sorted(name for name in kept if re.split("[ /]", name)[-1] != plan.target[2])
 
 
 _KEPT = frozenset({"PersistentVolumeClaim", "PersistentVolume", "Secret", "Namespace"})

@@ -5,7 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from inkube.apiserver.explore.moments import Change, changes
-from inkube.apiserver.explore.planning import DAY, HELD_SECONDS, unobserved
+from inkube.apiserver.explore.planning import (
+    DAY,
+    HELD_SECONDS,
+    foreign,
+    shown_otherwise,
+    unobserved,
+)
 from inkube.apiserver.explore.plans import Category, Moment, Plan, Then
 from inkube.apiserver.explore.results import Result
 from inkube.apiserver.explore.scenarios import Scenario
@@ -24,14 +30,17 @@ def plans(scenario: Scenario, reference: Result, others: Sequence[Plan] = ()) ->
     each of them."""
     assert reference.snapshot is not None
     found = list(changes(reference.snapshot, reference.steps))
+    inside = {"controllers": True}
+    resources = list(dict.fromkeys(each.resource for each in found))
     by_category: list[Iterable[Plan]] = [
         _crashes(scenario, reference, found),
         _users(scenario, found),
         _errors(found),
         _races(found),
-        unobserved(scenario, dict.fromkeys(map(_whole, found)), {"controllers": True}),
+        unobserved(scenario, resources, inside),
         _times(scenario),
         others,
+        shown_otherwise(scenario, resources, inside),
     ]
     mixed = itertools.zip_longest(*by_category)
     return [plan for row in mixed for plan in row if plan is not None]
@@ -88,6 +97,10 @@ def _races(changes: Sequence[Change]) -> Iterator[Plan]:
         elif not each.object["metadata"].get("generateName"):
             yield _held(f"another client deletes after {each.moment.text}", "race", each, "delete",
                         "AfterWrite")  # fmt: skip
+            name = f"another client's object before {each.moment.text}"
+            plan = _held(name, "race", each, "create", "BeforeWrite")
+            namespace = each.object["metadata"].get("namespace", "")
+            yield replace(plan, foreign=foreign(each.object, namespace))
 
 
 def _times(scenario: Scenario) -> Iterator[Plan]:
@@ -109,7 +122,7 @@ def _failing(name: str, each: Change, effect: Object) -> Plan:
 def _fault(each: Change) -> Object:
     """The spec of a Fault that meets one change by a controller of the server."""
     meta = each.object["metadata"]
-    whole = _whole(each)
+    whole = each.resource
     match: Object = {
         "verbs": _VERBS[each.verb],
         "resources": [f"{whole}{end}" for end in _SUBRESOURCES],
@@ -125,22 +138,5 @@ def _fault(each: Change) -> Object:
     }
 
 
-def _whole(each: Change) -> str:
-    """`deployments.apps`."""
-    plural, group = _plural(each), _group(each)
-    return f"{plural}.{group}" if group else plural
-
-
-def _group(each: Change) -> str:
-    group, _, _ = str(each.object["apiVersion"]).rpartition("/")
-    return group
-
-
-def _plural(each: Change) -> str:
-    """The plural of a key: `/registry/PLURAL/…`, or `/registry/GROUP/PLURAL/…`."""
-    parts = each.key.split("/")
-    return parts[3] if parts[2] == _group(each) else parts[2]
-
-
 def _resource(each: Change) -> str:
-    return f"{each.object['apiVersion']}/{_plural(each)}"
+    return f"{each.object['apiVersion']}/{each.plural}"

@@ -24,6 +24,23 @@ class Change(NamedTuple):
     """The number of this change among equal ones of the step, from 1."""
     moment: Moment
 
+    @property
+    def group(self) -> str:
+        """The API group."""
+        group, _, _ = str(self.object["apiVersion"]).rpartition("/")
+        return group
+
+    @property
+    def plural(self) -> str:
+        """The plural of the key: `/registry/PLURAL/…`, or `/registry/GROUP/PLURAL/…`."""
+        parts = self.key.split("/")
+        return parts[3] if parts[2] == self.group else parts[2]
+
+    @property
+    def resource(self) -> str:
+        """`deployments.apps`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
 
 def changes(snapshot: Snapshot, steps: Sequence[StepResult]) -> Iterator[Change]:
     """Yield the changes after each step of the user, from a snapshot with its history."""

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inkube.apiserver.http import RequestRecord
 
@@ -60,6 +60,23 @@ class Read(NamedTuple):
         return f"{self.resource}{'.' if self.group else ''}{self.group}"
 
 
+class Lease(NamedTuple):
+    """A lease that a controller holds while it is the leader."""
+
+    namespace: str
+    name: str
+
+
+def leases(records: Iterable[RequestRecord]) -> list[Lease]:
+    """Return the leases that a controller writes, each once."""
+    found = {
+        Lease(record.namespace, write_of(record).name): None
+        for record in records
+        if record.verb in WRITES and record.resource == "leases"
+    }
+    return [each for each in found if each.name]
+
+
 def is_write(record: RequestRecord) -> bool:
     """Whether a request changes objects that belong to the end state."""
     return record.verb in WRITES and record.resource not in _HEARTBEATS
@@ -88,6 +105,18 @@ def occurrences(steps: Sequence[Iterable[RequestRecord]]) -> list[Occurrence]:
                 seen[write] += 1
                 found.append(Occurrence(write, seen[write], step))
     return found
+
+
+def created(
+    steps: Sequence[Iterable[RequestRecord]],
+) -> dict[tuple[int, Write], dict[str, Any]]:
+    """Return the bodies of named objects that are created in each step, as far as they are JSON."""
+    return {
+        (step, write_of(record)): record.body
+        for step, records in enumerate(steps)
+        for record in records
+        if record.verb == "create" and not record.subresource and isinstance(record.body, dict)
+    }
 
 
 def common(first: Sequence[Occurrence], second: Sequence[Occurrence]) -> list[Occurrence]:

@@ -1,11 +1,16 @@
 """Derives plans from an undisturbed run. Those that find most come first, mixed over categories."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from inkube.apiserver.explore.observations import Occurrence, Read
+from inkube.apiserver.explore import moments
+from inkube.apiserver.explore.observations import Lease, Occurrence, Read, Write, created
 from inkube.apiserver.explore.plans import Category, Plan, Then
+from inkube.apiserver.explore.results import Result
 from inkube.apiserver.explore.scenarios import Scenario
+from inkube.apiserver.explore.states import LABEL
 from inkube.schemas.objects import Object
 
 HELD_SECONDS = 60.0
@@ -17,31 +22,41 @@ ERRORS = (
     ("503", {"code": 503}),
     ("504", {"code": 504}),
 )
-DAY = 86_400.0
+DAY, HOUR = 86_400.0, 3600.0
+SHOWN_OTHERWISE = {
+    "silent": {"events": 0, "end": "Silent", "withoutBookmarks": True},
+    "merged": {"mergeSeconds": 0.5},
+    "repeated": {"repeat": 3},
+}
+"""What a watch does with events, as a member of a Fault."""
 _ON_EXISTING = frozenset({"update", "patch", "delete"})
 
 
 def plans(
     scenario: Scenario,
     writes: Sequence[Occurrence],
-    reads: Sequence[Read],
+    reference: Result,
     others: Sequence[Plan] = (),
 ) -> list[Plan]:
     """Return all plans, `others` among them. Within each category, they are in the order of the
     run; categories take turns, so that a small budget meets each of them."""
-    users = _names(scenario)
+    users, reads = _names(scenario), reference.reads
     by_category: list[Iterable[Plan]] = [
         _crashes(writes),
         _aways(scenario),
         _lost_answers(writes),
         _races(writes, users),
         _users(scenario, writes),
-        _stales(scenario, reads),
+        _stales(scenario, reads, _changed(reference)),
         unobserved(scenario, [read.plural for read in reads]),
         _foreign(writes),
         _errors(writes),
         _times(scenario),
         others,
+        shown_otherwise(scenario, [read.plural for read in reads]),
+        _taken(writes, created([step.requests for step in reference.steps])),
+        _leases(scenario, reference.leases),
+        _refused(scenario),
     ]
     mixed = itertools.zip_longest(*by_category)
     return [plan for row in mixed for plan in row if plan is not None]
@@ -110,23 +125,27 @@ def _aways(scenario: Scenario) -> Iterator[Plan]:
         yield Plan(text, "away", index, then="next", is_away=True)
 
 
-def _stales(scenario: Scenario, reads: Sequence[Read]) -> Iterator[Plan]:
+def _stales(
+    scenario: Scenario, reads: Sequence[Read], changed: Mapping[tuple[int, str], int]
+) -> Iterator[Plan]:
     """After a start, one collection shows an older moment for a while, as a lagging cache does."""
     for index, step in enumerate(scenario.steps):
         for read in reads:
-            match = {"resources": [read.plural]}
-            stale = {
-                "match": {**match, "verbs": ["list"]},
-                "when": {"times": 1},
-                "stale": {"changes": 1},
-            }
-            late = {
-                "match": {**match, "verbs": ["watch"]},
-                "when": {"times": 1},
-                "hold": {"seconds": 1.0},
-            }
             text = f"stale {read.plural} after {step.text!r}"
-            yield Plan(text, "stale", index, (stale, late), is_away=True)
+            yield Plan(text, "stale", index, _stale(read.plural, 1), is_away=True)
+            if changes := changed.get((index, read.plural)):
+                text = f"{read.plural} of before {step.text!r} after a restart"
+                yield Plan(text, "stale", index, _stale(read.plural, changes), "restart")
+
+
+def _stale(resource: str, changes: int) -> tuple[Object, ...]:
+    """The Faults that show a collection as it was, until a watch tells what followed."""
+    lists = {"resources": [resource], "verbs": ["list"]}
+    watches = {"resources": [resource], "verbs": ["watch"]}
+    return (
+        {"match": lists, "when": {"times": 1}, "stale": {"changes": changes}},
+        {"match": watches, "when": {"times": 1}, "hold": {"seconds": 1.0}},
+    )
 
 
 def unobserved(
@@ -153,9 +172,67 @@ def unobserved(
                            unobserved=resource)  # fmt: skip
 
 
+def shown_otherwise(
+    scenario: Scenario, resources: Sequence[str], more: Object | None = None
+) -> Iterator[Plan]:
+    """A watch is silent, merges changes, or sends old ones again, during one step of the user, or
+    during two. `more` are further members of the Faults."""
+    for index, (step, following) in enumerate(itertools.zip_longest(
+        scenario.steps, scenario.steps[1:]
+    )):  # fmt: skip
+        for resource, (how, watch) in itertools.product(resources, SHOWN_OTHERWISE.items()):
+            if how != "repeated" and more:
+                continue  # of controllers in the server, `unobserved` does the same in less time
+            match = {"verbs": ["watch"], "resources": [resource]}
+            fault = {"match": match, "when": {"times": 1}, "watch": watch, **(more or {})}
+            text = f"events of {resource} {how} during {step.text!r}"
+            yield Plan(text, "events", index, (fault,), unobserved=resource)
+            if following is not None and how != "repeated":
+                yield Plan(f"{text} and {following.text!r}", "events", index, (fault,), "next",
+                           unobserved=resource)  # fmt: skip
+
+
+def _taken(
+    writes: Sequence[Occurrence], bodies: Mapping[tuple[int, Write], Object]
+) -> Iterator[Plan]:
+    """Somebody else creates an object of that name right before the controller, and deletes it a
+    while later, if nobody has changed it."""
+    for each in writes:
+        body = bodies.get((each.step, each.write))
+        if body is not None and each.write.name:
+            plan = _held(f"another client's object before {each}", "race", each, "create",
+                         "BeforeWrite")  # fmt: skip
+            yield replace(plan, foreign=foreign(body, each.write.namespace))
+
+
+def foreign(body: Object, namespace: str) -> Object:
+    """Return an object like this one that belongs to somebody else."""
+    meta = {"name": body["metadata"]["name"], "labels": {LABEL: "yes"}}
+    meta |= {"namespace": namespace} if namespace else {}
+    return {**{name: body[name] for name in body if name != "status"}, "metadata": meta}
+
+
+def _leases(scenario: Scenario, leases: Sequence[Lease]) -> Iterator[Plan]:
+    for lease, (index, step) in itertools.product(leases, enumerate(scenario.steps)):
+        target = "coordination.k8s.io/v1/leases", lease.namespace, lease.name
+        yield Plan(f"lease {lease.name} lost before {step.text!r}", "time", index, then="lease",
+                   target=target)  # fmt: skip
+
+
+def _refused(scenario: Scenario) -> Iterator[Plan]:
+    """The credentials of the controller are not valid for a while, as an expired token."""
+    fault = {"answer": {"code": 401}}
+    for index, step in enumerate(scenario.steps):
+        name = f"token expired during {step.text!r}"
+        yield Plan(name, "time", index, (fault,), "refuse")
+
+
 def _times(scenario: Scenario) -> Iterator[Plan]:
     for index, step in enumerate(scenario.steps):
         yield Plan(f"a day passes after {step.text!r}", "time", index, later_seconds=DAY)
+    for how, seconds in (("slow", HOUR), ("fast", -HOUR)):
+        name = f"clock of the controller an hour {how}"
+        yield Plan(name, "time", 0, clock_seconds=seconds)
 
 
 def _held(name: str, category: Category, each: Occurrence, then: Then, moment: str) -> Plan:
@@ -182,6 +259,13 @@ def _fault(each: Occurrence) -> Object:
 
 def _hold(moment: str) -> Object:
     return {"moment": moment, "seconds": HELD_SECONDS}
+
+
+def _changed(reference: Result) -> Mapping[tuple[int, str], int]:
+    """Return how often a collection changes in each step."""
+    assert reference.snapshot is not None
+    found = moments.changes(reference.snapshot, reference.steps)
+    return Counter((each.moment.step, each.resource) for each in found)
 
 
 def _names(scenario: Scenario) -> frozenset[tuple[str, str]]:

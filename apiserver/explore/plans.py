@@ -12,10 +12,13 @@ from inkube.apiserver.explore.actions import MAX_STEPS, Action, Step, Strict, Ta
 from inkube.schemas.objects import Object
 
 Category = Literal["crash", "error", "race", "away", "events", "stale", "user", "objects", "time"]
-Then = Literal["crash", "label", "delete", "next", "wait", ""]
+Then = Literal[
+    "crash", "label", "delete", "create", "next", "wait", "refuse", "lease", "restart", ""
+]
 """What happens while a request is held: the controller is killed and started again, somebody else
-labels or deletes the object, or the user takes the next step. `wait`: the faults last for some
-seconds."""
+labels, deletes or creates the object, or the user takes the next step. `wait`: the faults last for
+some seconds. `refuse`: so do they, and all watches end. `lease`: somebody else takes the lease.
+`restart`: the controller is killed and started again after the step, and then the faults begin."""
 
 
 class Moment(NamedTuple):
@@ -44,11 +47,16 @@ class Plan:
     then: Then = ""
     target: tuple[str, str, str] = ("", "", "")
     """Resource (`apps/v1/deployments`), namespace and name of the object that `then` changes."""
+    foreign: Object | None = None
+    """The object that somebody else creates in place of the controller's. It is deleted some
+    seconds later, unless it was changed."""
     is_away: bool = False
     """Whether the controller is killed before the step, and started after it."""
     unobserved: str = ""
-    """A resource (`deployments.apps`) whose watches end before the step. The first fault holds the
-    new ones until the step is done, and then lets them list again."""
+    """A resource (`deployments.apps`) whose watches end before the step. The first fault lasts
+    until the step is done: it holds the new ones, or changes what they show."""
+    clock_seconds: float = 0.0
+    """How far the clock of the server is ahead of that of the controller, during the whole run."""
     later_seconds: float = 0.0
     """How far the clock moves after the step has converged."""
     moment: Moment | None = None
@@ -68,12 +76,16 @@ class Plan:
         if any(self.target):
             resource, namespace, name = self.target
             found["target"] = {"resource": resource, "namespace": namespace, "name": name}
+        if self.foreign is not None:
+            found["foreign"] = self.foreign
         if self.is_away:
             found["away"] = True
         if self.unobserved:
             found["unobserved"] = self.unobserved
         if self.moment is not None:
             found["restartedAfter"] = self.moment.text
+        if self.clock_seconds:
+            found["clockSeconds"] = self.clock_seconds
         if self.later_seconds:
             found["laterSeconds"] = self.later_seconds
         for member, steps in (("steps", self.steps), ("sameAs", self.same_as)):
@@ -91,9 +103,11 @@ class PlanDocument(Strict):
     faults: list[dict[str, Any]] = Field(default_factory=list, max_length=MAX_STEPS)
     then: Then = Field(default="", alias="whileHeld")
     target: Target | None = None
+    foreign: dict[str, Any] | None = None
     is_away: bool = Field(default=False, alias="away")
     unobserved: str = ""
     restarted_after: str | None = Field(default=None, alias="restartedAfter")
+    clock_seconds: float = Field(default=0.0, alias="clockSeconds")
     later_seconds: float = Field(default=0.0, ge=0, alias="laterSeconds")
     steps: list[Step] = Field(default_factory=list, max_length=MAX_STEPS)
     same_as: list[Step] = Field(default_factory=list, max_length=MAX_STEPS, alias="sameAs")
@@ -104,7 +118,7 @@ class PlanDocument(Strict):
         return Plan(
             self.name, self.category, self.step, tuple(self.faults), self.then,
             (target.resource, target.namespace, target.name) if target else ("", "", ""),
-            self.is_away, self.unobserved, self.later_seconds,
+            self.foreign, self.is_away, self.unobserved, self.clock_seconds, self.later_seconds,
             None if restarted is None else Moment(self.step, 0, None, restarted),
             tuple(actions.of_step(step, folder) for step in self.steps),
             tuple(actions.of_step(step, folder) for step in self.same_as),

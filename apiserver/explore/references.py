@@ -54,7 +54,7 @@ def expected(first: Result, second: Result) -> Expected:
         [max(one.seconds, other.seconds) for one, other in pairs],
         [step.writes for step in first.steps],
         masked,
-        first.deleted,
+        [step.deleted for step in first.steps],
     )
 
 

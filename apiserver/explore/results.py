@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from inkube.apiserver.explore.observations import Read
+from inkube.apiserver.explore.observations import Lease, Read
 from inkube.apiserver.explore.states import State
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.sources import Snapshot
@@ -27,7 +27,8 @@ class StepResult:
     writes: int = 0
     """The number of writes of the controller."""
     revisions: range = range(0)
-    """From the state after the user's action to the end, of controllers in the server."""
+    """From the state before the step to its end; of controllers in the server, from the state after
+    the user's action."""
     acted: datetime | None = None
     """The time of the server's clock after the user's action."""
 
@@ -39,6 +40,8 @@ class Result:
     steps: list[StepResult] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     """The collections that the controller lists or watches, also at its start."""
+    leases: list[Lease] = field(default_factory=list)
+    """The leases that it writes."""
     struck: bool = True
     """Whether the disturbance of the plan took place."""
     exit_code: int | None = None
@@ -54,17 +57,14 @@ class Result:
     """Objects of the user without the label that somebody else gave them."""
     hot: int = 0
     """How often the controller sent a failing request while it failed, if that was measured."""
+    unled: int = 0
+    """How many writes the controller sent while somebody else held its lease."""
     broken: list[str] = field(default_factory=list)
     """Own rules that did not hold."""
     error: str = ""
     """Why the run could not be carried out."""
     is_refused: bool = False
     """Whether the error is that the server refused an action of the user."""
-
-    @property
-    def deleted(self) -> frozenset[str]:
-        """The objects that were removed during all steps."""
-        return frozenset[str]().union(*(step.deleted for step in self.steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Expected:
     writes: Sequence[int]
     """The controller's number of writes in each step without a disturbance."""
     masked: frozenset[Any]
-    deleted: frozenset[str] | None = None
-    """Objects that are removed without a disturbance; None if that is not known."""
+    deleted: Sequence[frozenset[str]] | None = None
+    """Objects that are removed in each step without a disturbance; None if that is not known."""
 
     def is_reached(self, index: int, state: State) -> bool:
         """Whether the state after a step is the expected one."""

@@ -81,7 +81,7 @@ class Outside:
         if not writes:
             return []
         others = objectplans.plans(self._scenario.steps, self._space, seed)
-        return planning.plans(self._scenario, writes, first.reads, others)
+        return planning.plans(self._scenario, writes, first, others)
 
 
 class Inside:

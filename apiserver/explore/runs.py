@@ -8,14 +8,16 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from inkube.apiserver import access, manifests
 from inkube.apiserver.explore import acting, controllers, invariants, judges, space
+from inkube.apiserver.explore.actions import Action
 from inkube.apiserver.explore.controllers import Running
 from inkube.apiserver.explore.objectplans import Space
-from inkube.apiserver.explore.observations import is_write, reads
+from inkube.apiserver.explore.observations import is_write, leases, reads
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
@@ -35,6 +37,10 @@ FIRST_CALM_SECONDS = 1.0
 """The least time without a write after which a step of an undisturbed run has ended."""
 IDLE_SHARE = 0.1
 """The most processor time of an idle controller, as a share of the time that passes."""
+MISSED_SECONDS = 1.0
+"""How long a watch shows something else than what happens, after the step."""
+LONGEST_LEASE = 20.0
+"""The longest time in which a controller notices that its lease is lost."""
 CALM_SECONDS = 0.3
 """Time without a write after which the state is compared with the expected one."""
 
@@ -49,15 +55,17 @@ async def run(
     """Run a scenario from the state `start`. Files of the run are in `folder`, which is
     created."""
     log = TestLog()
-    clock = FakeClock(getattr(start, "taken", None), ticking=True)
+    taken = getattr(start, "taken", None) or datetime.now(UTC)
+    ahead = plan.clock_seconds if plan is not None else 0.0
+    clock = FakeClock(taken + timedelta(seconds=ahead), ticking=True)
     options = Options(
         offline=True, retry_seconds=0.0, snapshot=start, clock=clock, record_bodies=True,
         on_request=log.record_request, workloads=scenario.workloads or None,
     )  # fmt: skip
     async with APIServer(options) as server:
         objects = acting.objects(server) if scenario.rules else []
-        with contextlib.closing(log.record(server.store)):
-            current = _Run(scenario, server, log, folder, plan, expected)
+        with contextlib.closing(log.record(server.store)), acting.counted(server) as counted:
+            current = _Run(scenario, server, log, counted, folder, plan, expected)
             result = await current.whole()
             result.snapshot = await server.snapshot()
             changes = log.history()
@@ -84,6 +92,7 @@ class _Run:
         scenario: Scenario,
         server: APIServer,
         log: TestLog,
+        changes: acting.Changes,
         folder: Path,
         plan: Plan | None,
         expected: Expected | None,
@@ -92,12 +101,13 @@ class _Run:
         self._steps = (plan.steps if plan is not None else ()) or scenario.steps
         self._server = server
         self._log = log
+        self._changes = changes
         self._output = folder / "controller.log"
         self._kubeconfig = folder / "kubeconfig"
         self._plan = plan
         self._expected = expected
         self._running: Running | None = None
-        self._seen = 0
+        self._seen = self._acted = 0
         self._next = 0
 
     async def whole(self) -> Result:
@@ -120,6 +130,7 @@ class _Run:
                 result.exit_code = self._running.exit_code
                 await self._running.stop()
         result.reads = reads(self._log.requests)
+        result.leases = leases(self._log.requests)
         result.log = controllers.tail(self._output)
         result.history = [str(change).strip() for change in self._log.history()]
         return result
@@ -127,40 +138,105 @@ class _Run:
     async def _step(self, index: int, result: Result) -> StepResult:
         """Carry out the step, with the disturbance of the plan if it belongs to it."""
         began, before = time.monotonic(), len(self._log.history())
+        self._acted = self._server.store.revision
         self._seen, self._next = len(self._log.requests), index + 1
         action, plan = self._steps[index], self._plan
         if plan is None or plan.step != index:
             await acting.act(self._server, action)
             return await self._end(index, began, before)
-        if plan.is_away:
-            await self._kill()
-        async with acting.faults(self._server, plan.faults) as names:
-            if plan.unobserved:
-                acting.end_watches(self._server, plan.unobserved)
-                result.struck = await self._until(names[0], lambda counts: counts[2] > 0)
+        if plan.then == "restart":
             await acting.act(self._server, action)
-            if plan.unobserved:
-                if plan.then == "next":
-                    await self._act_next()
-                await acting.end_fault(self._server, names[0])
-            elif plan.is_away:
-                if plan.then == "next":
-                    await self._act_next()
-                await self._start()
-            elif plan.then == "wait":
-                result.struck = await self._injected(names)
-                await asyncio.sleep(judges.OUTAGE_SECONDS)
-                result.hot = self._matched(names[0])
-                await acting.end_fault(self._server, names[0])
-            elif plan.then:
-                result.struck = await self._held(names[0], plan)
-            elif names:
-                result.struck = await self._injected(names)
+            ended = await self._end(index, began, before)
+            if not ended.converged:
+                return ended
+        async with acting.faults(self._server, plan.faults) as names:
+            await self._disturbed(plan, action, names, result)
             ended = await self._end(self._next - 1, began, before)
         if plan.later_seconds and ended.converged:
             acting.advance(self._server, plan.later_seconds)
             ended = await self._end(self._next - 1, began, before)
         return ended
+
+    async def _disturbed(
+        self, plan: Plan, action: Action, names: Sequence[str], result: Result
+    ) -> None:
+        """Carry out the step and the disturbance. The result says whether that took place."""
+        if plan.unobserved:
+            result.struck = await self._unobserved(plan, action, names[0])
+        elif plan.is_away:
+            await self._kill()
+            await acting.act(self._server, action)
+            if plan.then == "next":
+                await self._act_next()
+            await self._start()
+        elif plan.then == "restart":
+            await self._kill()
+            await self._start()
+            result.struck = await self._injected(names)
+        elif plan.then == "lease":
+            result.struck = await self._without_lease(plan, action, result)
+        elif plan.then in ("wait", "refuse"):
+            result.struck = await self._failing(plan, action, names[0], result)
+        else:
+            await acting.act(self._server, action)
+            if plan.then:
+                result.struck = await self._held(names[0], plan)
+            elif names:
+                result.struck = await self._injected(names)
+
+    async def _unobserved(self, plan: Plan, action: Action, fault: str) -> bool:
+        """Let a watch show something else than what happens during the step. Returns whether there
+        is such a watch."""
+        is_held = "hold" in plan.faults[0]
+        acting.end_watches(self._server, plan.unobserved)
+        found = await self._until(fault, lambda counts: counts[2 if is_held else 1] > 0)
+        await acting.act(self._server, action)
+        if plan.then == "next":
+            await self._act_next()
+        if not is_held:
+            await asyncio.sleep(MISSED_SECONDS)
+        await acting.end_fault(self._server, fault)
+        if not is_held:
+            acting.end_watches(self._server, plan.unobserved)
+        return found
+
+    async def _failing(self, plan: Plan, action: Action, fault: str, result: Result) -> bool:
+        """Let requests fail for a while, and count them. Returns whether there is one."""
+        if plan.then == "refuse":
+            acting.end_all_watches(self._server)
+        await acting.act(self._server, action)
+        found = await self._injected([fault])
+        await asyncio.sleep(judges.OUTAGE_SECONDS)
+        result.hot = self._matched(fault)
+        await acting.end_fault(self._server, fault)
+        if plan.then == "refuse":
+            await self._restart()
+        return found
+
+    async def _without_lease(self, plan: Plan, action: Action, result: Result) -> bool:
+        """Give the lease to somebody else, and count the writes of the controller after the time
+        in which it may not know that. Returns whether it had a lease."""
+        _, namespace, name = plan.target
+        deadline = time.monotonic() + self._limit(self._next - 1)
+        while (seconds := await acting.take_lease(self._server, namespace, name)) is None:
+            if time.monotonic() > deadline:
+                await acting.act(self._server, action)
+                return False
+            await asyncio.sleep(POLL_SECONDS)
+        await asyncio.sleep(min(seconds, LONGEST_LEASE) + MISSED_SECONDS)
+        before = self._writes()
+        await acting.act(self._server, action)
+        await asyncio.sleep(MISSED_SECONDS)
+        result.unled = self._writes() - before
+        await acting.release_lease(self._server, namespace, name)
+        await self._restart()
+        return True
+
+    async def _restart(self) -> None:
+        """Start a controller that has ended by itself again, as a Deployment would."""
+        if self._running is not None and self._running.exit_code is not None:
+            await self._running.stop()
+            await self._start()
 
     async def _act_next(self) -> None:
         await acting.act(self._server, self._steps[self._next])
@@ -180,6 +256,9 @@ class _Run:
         await acting.end_fault(self._server, fault)
         if plan.then == "crash":
             await self._start()
+        if plan.foreign is not None:
+            await asyncio.sleep(judges.OUTAGE_SECONDS)
+            await acting.withdraw(self._server, plan)
         return True
 
     def _matched(self, fault: str) -> int:
@@ -210,6 +289,7 @@ class _Run:
         return StepResult(
             self._state(), requests, converged, time.monotonic() - began, index, deleted,
             sum(map(is_write, requests)),
+            range(self._acted, self._server.store.revision + 1),
         )  # fmt: skip
 
     async def _converge(self, index: int) -> bool:
@@ -229,12 +309,14 @@ class _Run:
         return False
 
     async def _is_quiet(self, seconds: float) -> bool:
-        """Return whether no object and no write of the controller occurs for `seconds`, and, if
-        the end is not known, whether the controller seems to be idle."""
-        revision, writes, worked = self._server.store.revision, self._writes(), self._worked()
+        """Return whether no change that counts and no write of the controller occurs for
+        `seconds`, and, if the end is not known, whether the controller seems to be idle."""
+        store, changes = self._server.store, self._changes.number
+        writes, worked = self._writes(), self._worked()
         try:
             async with asyncio.timeout(seconds):
-                await self._server.store.reached(revision + 1)
+                while self._changes.number == changes:
+                    await store.reached(store.revision + 1)
         except TimeoutError:
             is_idle = self._worked() - worked < IDLE_SHARE * seconds
             return self._writes() == writes and (is_idle or self._expected is not None)
@@ -254,9 +336,11 @@ class _Run:
         return acting.state(self._server, self._scenario.ignore)
 
     def _limit(self, index: int) -> float:
-        """Seconds for a step: the scenario's limit, more if the undisturbed run was slow."""
+        """Seconds for a step: the scenario's limit, more if the undisturbed run was slow, or if a
+        controller waits for the lease of a killed one."""
         taken = self._expected.seconds[index] if self._expected else 0.0
-        return max(patience.limit(self._scenario.converged.within), 3 * taken)
+        limit = max(patience.limit(self._scenario.converged.within), 3 * taken)
+        return limit + acting.lease_seconds(self._server)
 
     async def _start(self) -> None:
         """Start the controller, and wait until it watches or has sent a request."""

@@ -48,12 +48,16 @@ class Hold(NamedTuple):
 
 
 class WatchFault(NamedTuple):
-    """How a watch ends: after a number of events (None: at its normal end), by `Cut`, `Close` or
-    `Expired`."""
+    """How a watch ends: after a number of events (None: at its normal end), by `Cut`, `Close`,
+    `Expired`, or `Silent`, which leaves it open."""
 
     events: int | None = None
     end: str = "Cut"
     without_bookmarks: bool = False
+    merge_seconds: float = 0.0
+    """The changes of an object within this time are one event."""
+    repeat: int = 0
+    """The number of changes before the start that are sent again."""
 
 
 class Injection(NamedTuple):

@@ -278,5 +278,6 @@ def _refusal(answer_spec: Object, facts: RequestFacts) -> status.StatusError:
 
 def _watch_fault(watch: Object) -> WatchFault:
     return WatchFault(
-        watch.get("events"), watch.get("end", "Cut"), watch.get("withoutBookmarks", False)
-    )
+        watch.get("events"), watch.get("end", "Cut"), watch.get("withoutBookmarks", False),
+        watch.get("mergeSeconds", 0.0), watch.get("repeat", 0),
+    )  # fmt: skip

@@ -84,6 +84,10 @@ class Failure:
     events: int | None = None
     end: str = "Cut"
     bookmarks: bool = True
+    merge: float = 0.0
+    """Seconds within which the changes of an object become one event."""
+    repeat: int = 0
+    """The number of changes before the start of a watch that are sent again."""
 
     def spec(self) -> Object:
         """Return the spec of the Fault."""
@@ -120,8 +124,13 @@ class Failure:
             found["hold"] = {"seconds": self.hold, "moment": self._moment}
         if self.cut:
             found["cut"] = self._moment
-        if self.events is not None or not self.bookmarks:
-            found["watch"] = {"end": self.end, "withoutBookmarks": not self.bookmarks}
+        if self.events is not None or not self.bookmarks or self.merge or self.repeat:
+            found["watch"] = {
+                "end": self.end,
+                "withoutBookmarks": not self.bookmarks,
+                "mergeSeconds": self.merge,
+                "repeat": self.repeat,
+            }
             if self.events is not None:
                 found["watch"]["events"] = self.events
         if self.stale:

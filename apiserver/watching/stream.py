@@ -16,7 +16,7 @@ from aiohttp import web
 from inkube.apiserver.http import HIGH_WATER, PIECE
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.watching.bursts import Bursts
-from inkube.apiserver.watching.endings import WatchEnd
+from inkube.apiserver.watching.endings import Merging, WatchEnd
 from inkube.apiserver.watching.frames import Framer, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
@@ -127,6 +127,8 @@ class Stream:
         self.state = State.INITIAL
         self._bursts = bursts
         self._watch_end = watch_end
+        seconds = 0.0 if watch_end is None else watch_end.merge_seconds
+        self._merging = Merging(seconds, self._write_events) if seconds else None
         self._framer = framer
         self._loop = asyncio.get_running_loop()
         self._subscription: Subscription | None = None
@@ -194,6 +196,8 @@ class Stream:
         self.watcher.request.resource.watchers.discard(self.stop)
         if self._timer is not None:
             self._timer.cancel()
+        if self._merging is not None:
+            self._merging.close()
         if self._subscription is not None:
             self._subscription.close()
 
@@ -215,7 +219,7 @@ class Stream:
     def _end_as_told(self) -> None:
         """End as a Fault requires, after its number of events."""
         ending = self._watch_end
-        if ending is None or not ending.is_due or self._has_ended:
+        if ending is None or not ending.is_due or self._has_ended or ending.end_type == "Silent":
             return
         self.state = State.ENDED
         if ending.end_type == "Expired":
@@ -308,9 +312,16 @@ class Stream:
         """Write changes as events. See `Framer.burst` for `shared_frames`."""
         if self._watch_end is None:
             self._send(self._framer.burst(changes, shared_frames))
+        elif self._merging is not None:
+            self._merging.add(changes)
         else:
-            self._send(b"".join(self._watch_end.until(self._framer.changes(changes))))
-            self._end_as_told()
+            self._write_events(changes)
+
+    def _write_events(self, changes: Sequence[Change]) -> None:
+        """Write changes as far as a Fault permits."""
+        assert self._watch_end is not None, "only a Fault counts events"
+        self._send(b"".join(self._watch_end.until(self._framer.changes(changes))))
+        self._end_as_told()
 
     def _send(self, data: bytes) -> None:
         """Write frames. All writes of the stream go through this method."""
@@ -343,6 +354,8 @@ class Stream:
 
     def _send_bookmark(self) -> None:
         self._flush({})  # can contain the last event of this watch
+        if self._merging is not None:
+            self._merging.flush()
         subscription = self._subscription
         following = self.state is State.FOLLOWING
         wanted = self.watcher.options.bookmarks and self._sends_bookmarks

@@ -35,7 +35,7 @@ from inkube.apiserver.watching.frames import (
     Wire,
 )
 from inkube.apiserver.watching.stream import Connection, Sink, Stream
-from inkube.apiserver.watching.watch import Watcher
+from inkube.apiserver.watching.watch import Watcher, earlier
 from inkube.schemas import status
 
 logger = logging.getLogger(__name__)
@@ -137,6 +137,9 @@ class Streams:
             raise status.not_acceptable(
                 f"only the following media types are accepted: {negotiation.JSON}"
             )
+        injection = None if exchange.injection is None else exchange.injection.watch_fault
+        if injection is not None and injection.repeat:
+            options = earlier(self._registry, request, options, injection.repeat)
         watcher = Watcher(self._registry, request, options)
         form = exchange.form._replace(pretty=False)  # the client reads lines
         connection: Connection
@@ -147,8 +150,9 @@ class Streams:
             connection = messages.Socket(http, is_text=not form.protobuf)
         else:
             connection = _over_http(http, request.warnings, form)
-        framer = Framer(watcher, form, self._system_fields, self._frames, wire=connection.wire)
-        injection = None if exchange.injection is None else exchange.injection.watch_fault
+        merges = injection is not None and injection.merge_seconds > 0
+        frames = FrameCache() if merges else self._frames  # merged events are not those of others
+        framer = Framer(watcher, form, self._system_fields, frames, wire=connection.wire)
         ending = None if injection is None else WatchEnd(injection)
         agent = http.headers.get(hdrs.USER_AGENT, "")
         stream = Stream(watcher, framer, connection, self._bursts, ending, agent)

@@ -87,6 +87,18 @@ class Watcher:
         return matches is None or matches(self.request.view(entry))
 
 
+def earlier(
+    registry: Registry, request: Request, options: ListOptions, changes: int
+) -> ListOptions:
+    """Return the options of a watch that also sends the last changes before now again, if its
+    client continues from a version."""
+    version = options.resource_version
+    if not version.isdecimal() or version == "0":
+        return options
+    before = registry.store.before(request.resource.key(request.namespace, ""), changes)
+    return options._replace(resource_version=str(max(1, min(int(version), before))))
+
+
 def last_state(request: Request, change: Change) -> Object:
     """Return the object of a DELETED event: the state before (for example, with finalizers) with
     the resourceVersion of the deletion."""

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import json
+import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +90,13 @@ class Api:
                 raise
             return None
 
-    async def changes(self, path: str) -> AsyncIterator[tuple[str, Any]]:
+    async def changes(
+        self, path: str, on_list: "OnList | None" = None
+    ) -> AsyncIterator[tuple[str, Any]]:
         """Yield every object of a collection, then each change of one, until the watch ends."""
         found = await self.ask("GET", path)
+        if on_list is not None:
+            await on_list(self, found["items"])
         for obj in found["items"]:
             yield "ADDED", obj
         version = found["metadata"]["resourceVersion"]
@@ -107,22 +113,75 @@ class Api:
 
 Reconcile = Callable[[Api, str, Any], Awaitable[None]]
 """Handles an event (ADDED, MODIFIED, DELETED) of a boat. Errors make the controller list again."""
+OnList = Callable[[Api, Any], Awaitable[None]]
+"""Handles all boats of a list, before their events."""
+ON_LIST: dict[Reconcile, OnList] = {}
+"""What some of the controllers also do with each list."""
+LED: dict[Reconcile, bool] = {}
+"""The controllers that need a lease, and whether they stop working without it."""
 
 
 def controller(reconcile: Reconcile) -> Coroutine:
     """A controller that calls `reconcile` for each boat and each change of one."""
 
+    async def loop(api: Api) -> None:
+        while True:
+            with contextlib.suppress(Refused, OSError, ValueError):
+                async for kind, boat in api.changes(BOATS, ON_LIST.get(reconcile)):
+                    await reconcile(api, kind, boat)
+            await asyncio.sleep(RETRY_SECONDS)
+
     async def work(kubeconfig: Path) -> None:
         async with ClientSession(_server(kubeconfig), read_bufsize=2**20) as session:
             api = Api(session)
-            while True:
-                with contextlib.suppress(Refused, OSError, ValueError):
-                    async for kind, boat in api.changes(BOATS):
-                        await reconcile(api, kind, boat)
-                await asyncio.sleep(RETRY_SECONDS)
+            if reconcile in LED:
+                await _led(api, loop, stops=LED[reconcile])
+            else:
+                await loop(api)
 
     work.__qualname__ = getattr(reconcile, "__name__", "reconcile")
     return Coroutine(work)
+
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+LEASE_SECONDS = 1
+
+
+async def _led(api: Api, loop: Callable[[Api], Awaitable[None]], *, stops: bool) -> None:
+    """Work while this is the leader, or, if it does not stop, from the first time on."""
+    identity, task = str(uuid.uuid4()), None
+    while True:
+        is_leader = False
+        with contextlib.suppress(Refused, OSError):
+            is_leader = await _renew(api, identity)
+        if is_leader and task is None:
+            task = asyncio.ensure_future(loop(api))
+        elif not is_leader and task is not None and stops:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            task = None
+        await asyncio.sleep(LEASE_SECONDS / 5)
+
+
+async def _renew(api: Api, identity: str) -> bool:
+    """Take the lease, or keep it. Returns whether this is the leader."""
+    now = datetime.now(UTC)
+    spec = {
+        "holderIdentity": identity,
+        "leaseDurationSeconds": LEASE_SECONDS,
+        "renewTime": now.isoformat().replace("+00:00", "Z"),
+    }
+    lease = await api.find(f"{LEASES}/gardener")
+    if lease is None:
+        await api.ask("POST", LEASES, {"metadata": {"name": "gardener"}, "spec": spec})
+        return True
+    held = lease["spec"]
+    if held["holderIdentity"] not in (identity, ""):
+        until = datetime.fromisoformat(held["renewTime"])
+        if now < until + timedelta(seconds=held["leaseDurationSeconds"]):
+            return False
+    await api.ask("PUT", f"{LEASES}/gardener", {**lease, "spec": {**held, **spec}})
+    return True
 
 
 def _server(kubeconfig: Path) -> str:
@@ -171,7 +230,7 @@ async def right(api: Api, kind: str, boat: Any) -> None:
     found = await api.find(path)
     if found is None:
         await api.ask("POST", MAPS, wanted)
-    elif found["metadata"]["ownerReferences"][0]["uid"] != boat["metadata"]["uid"]:
+    elif found["metadata"].get("ownerReferences", [{}])[0].get("uid") != boat["metadata"]["uid"]:
         await api.ask("DELETE", path)
         await api.ask("POST", MAPS, wanted)
     elif found["data"] != wanted["data"]:
@@ -300,3 +359,60 @@ async def gives_up(api: Api, kind: str, boat: Any) -> None:
             await api.ask("POST", MAPS, hold_of(boat))
         if phase_of(boat) != "Afloat":
             await set_phase(api, boat)
+
+
+CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
+
+
+def claim_of(boat: Any) -> Any:
+    """The claim that belongs to a boat."""
+    size = {"requests": {"storage": "1Gi"}}
+    return {
+        "metadata": {"name": f"{boat['metadata']['name']}-claim"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": size},
+    }
+
+
+async def collects_by_a_list(api: Api, kind: str, boat: Any) -> None:
+    """Deletes the claims of boats that a list does not show: one that is too old costs a boat its
+    claim, and the data in it."""
+    if is_gone(kind, boat):
+        if kind == "DELETED":
+            await _collect(api, (await api.ask("GET", BOATS))["items"])
+    elif await api.find(f"{CLAIMS}/{claim_of(boat)['metadata']['name']}") is None:
+        await api.ask("POST", CLAIMS, claim_of(boat))
+
+
+async def _collect(api: Api, boats: Any) -> None:
+    kept = {claim_of(boat)["metadata"]["name"] for boat in boats}
+    for claim in (await api.ask("GET", CLAIMS))["items"]:
+        name = claim["metadata"]["name"]
+        if name not in kept:
+            await api.ask("DELETE", f"{CLAIMS}/{name}")
+
+
+ON_LIST[collects_by_a_list] = _collect
+
+
+async def retries_at_once(api: Api, kind: str, boat: Any) -> None:
+    """Repeats a failed write without a pause."""
+    if is_gone(kind, boat):
+        return
+    while await api.find(f"{MAPS}/{hold_of(boat)['metadata']['name']}") is None:
+        with contextlib.suppress(Refused):
+            await api.ask("POST", MAPS, hold_of(boat))
+    if phase_of(boat) != "Afloat":
+        await set_phase(api, boat)
+
+
+async def leads_for_good(api: Api, kind: str, boat: Any) -> None:
+    """Goes on with its work after it has lost its lease."""
+    await right(api, kind, boat)
+
+
+async def leads(api: Api, kind: str, boat: Any) -> None:
+    """Stops its work without the lease."""
+    await right(api, kind, boat)
+
+
+LED |= {leads_for_good: False, leads: True}

@@ -208,6 +208,12 @@ VARIANTS = obj(
 )  # fmt: skip
 
 
+COLLISIONS = tuple(
+    f"another client's object before create of {kind} *" for kind in ("ReplicaSet", "Job")
+)
+"""Upstream, controllers take another name then, or leave the object as it is."""
+
+
 class Own(NamedTuple):
     """A scenario, and what is tried with it."""
 

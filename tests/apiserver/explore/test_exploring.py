@@ -61,10 +61,23 @@ PLANTED = [
         "different",
     ),
     (gardens.gives_up, [CREATE], "500 for create configmaps/anna-hold #1", "different"),
+    (
+        gardens.collects_by_a_list,
+        [CREATE],
+        "boats.example.com of before 'apply boat/anna' after a restart",
+        "lost",
+    ),
+    (
+        gardens.retries_at_once,
+        [CREATE],
+        "500 for each create configmaps/anna-hold for a while",
+        "retries",
+    ),
+    (gardens.leads_for_good, [CREATE], "lease gardener lost before 'apply boat/anna'", "unled"),
 ]
 
 
-AT_ONCE = (gardens.creates_once, gardens.cleans_on_event)
+AT_ONCE = (gardens.collects_by_a_list, gardens.leads_for_good)
 """The controllers outside of `make exams`: those inside the server are explored in the same way."""
 
 
@@ -105,7 +118,7 @@ def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
     ("text", "why"),
     [
         ("controller: a\nsteps: []", "steps: "),
-        ("controller: a\nsteps: [{}]", "a step has one of apply, patch, delete, advance, together"),
+        ("controller: a\nsteps: [{}]", "a step has one of apply, patch, delete, advance, wait"),
         ("controller: a\nsteps: [{advance: 1}]\nnope: 1", "nope: "),
         ("steps: [{advance: 1}]", "name the command of a controller"),
         ("controller: [", "while parsing"),

@@ -257,6 +257,82 @@ async def test_bookmarks_can_be_withheld(server, fault):
     assert {event["type"] for event in events} == {"ADDED"}
 
 
+async def watched_events(server, query, act, number):
+    """That number of events of ConfigMaps, of a watch that is open before `act`."""
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"{server.url}{CONFIG_MAPS}?watch=true{query}") as answer,
+    ):
+        await act()
+        return [json.loads(await answer.content.readline()) for _ in range(number)]
+
+
+async def test_a_merging_watch_shows_one_change_of_each_object(server, fault, config_map):
+    kept = await server.client.create(config_map("kept"))
+    again = await server.client.create(config_map("again"))
+    gone = await server.client.create(config_map("gone"))
+    await fault("mm", match={"resources": ["configmaps"]}, watch={"mergeSeconds": 0.2})
+
+    async def act():
+        await server.client.create(config_map("brief"))
+        await server.client.update({**kept, "data": {"a": "1"}})
+        await server.client.delete("v1/configmaps", "brief")
+        await server.client.delete("v1/configmaps", "gone")
+        await server.client.delete("v1/configmaps", "again")
+        await server.client.create(config_map("again"))
+        await server.client.create(config_map("fresh"))
+        await server.client.patch("v1/configmaps", "kept", patch={"data": {"a": "2"}})
+
+    version = gone["metadata"]["resourceVersion"]
+    events = await watched_events(server, f"&resourceVersion={version}", act, 4)
+    seen = [(each["type"], each["object"]["metadata"]["name"]) for each in events]
+    assert seen == [
+        ("DELETED", "gone"), ("MODIFIED", "again"), ("ADDED", "fresh"), ("MODIFIED", "kept"),
+    ]  # fmt: skip
+    assert events[1]["object"]["metadata"]["uid"] != again["metadata"]["uid"]
+    assert events[3]["object"]["data"] == {"a": "2"}
+
+
+async def test_a_merging_watch_ends_after_its_events_too(server, fault, config_map):
+    version = (await server.client.list("v1/configmaps")).resource_version
+    watch = {"mergeSeconds": 0.05, "events": 1, "end": "Close"}
+    await fault("me", match={"resources": ["configmaps"]}, watch=watch)
+    url = f"{server.url}{CONFIG_MAPS}?watch=true&resourceVersion={version}"
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        for name in ("x", "y"):
+            await server.client.create(config_map(name))
+        assert len((await answer.text()).splitlines()) == 1
+
+
+async def test_a_watch_repeats_what_a_list_has_shown(server, fault, config_map):
+    created = await server.client.create(config_map("twice"))
+    await server.client.update({**created, "data": {"a": "1"}})
+    version = (await server.client.list("v1/configmaps")).resource_version
+    await fault("rp", match={"resources": ["configmaps"]}, watch={"repeat": 1})
+
+    async def act():
+        await server.client.patch("v1/configmaps", "twice", patch={"data": {"a": "2"}})
+
+    events = await watched_events(server, f"&resourceVersion={version}", act, 2)
+    assert [each["object"]["data"] for each in events] == [{"a": "1"}, {"a": "2"}]
+
+
+async def test_a_silent_watch_stays_open_and_sends_nothing(server, fault, config_map):
+    version = (await server.client.list("v1/configmaps")).resource_version
+    watch = {"events": 1, "end": "Silent", "withoutBookmarks": True}
+    await fault("si", match={"resources": ["configmaps"]}, watch=watch)
+    query = f"&resourceVersion={version}&allowWatchBookmarks=true"
+    url = f"{server.url}{CONFIG_MAPS}?watch=true{query}"
+    async with aiohttp.ClientSession() as session, session.get(url) as answer:
+        for name in ("seen", "unseen"):
+            await server.client.create(config_map(name))
+        first = json.loads(await answer.content.readline())
+        assert first["object"]["metadata"]["name"] == "seen"
+        assert not answer.content.at_eof()
+        server.resources.get("", "configmaps").end_watches()
+        assert await answer.content.read() == b""
+
+
 async def test_several_faults_meet_one_request(server, web, fault):
     await fault("m-1", match={"verbs": ["list"]}, delay={"seconds": 0.05})
     await fault("m-2", match={"verbs": ["list"]}, answer={"code": 500})
