@@ -52,7 +52,7 @@ class Freshness:
     async def recent(self) -> None:
         """Return when the cache contains everything that was committed before this turn of the
         event loop began. Raises LogError."""
-        if not (self.is_recent or await self.look()):
+        if not await self.look():
             await self.current()
 
     async def look(self) -> bool:

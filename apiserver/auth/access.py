@@ -93,9 +93,9 @@ class OpenAccess:
         return ADMIN
 
     def _names_user(self, request: web.BaseRequest) -> bool:
-        headers = request.headers
+        headers, authenticator = request.headers, self.guarded.authenticator
         return (
             hdrs.AUTHORIZATION in headers
             or hdrs.SEC_WEBSOCKET_PROTOCOL in headers
-            or self.guarded.authenticator.has_certificate(request)
+            or (authenticator.certificates and authenticator.has_certificate(request))
         )

@@ -136,7 +136,7 @@ class Routes:
             form, injection = negotiation.COMPACT_JSON, None
         else:
             form = self._form(route, http, info)
-            if info.verb == "get" and truthy(info.query.get("export")):
+            if info.query and info.verb == "get" and truthy(info.query.get("export")):
                 raise status.bad_request(_EXPORT)
         if route.handler is None:
             self._keep(route, info, handler)

@@ -115,7 +115,8 @@ class Handlers:
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, exchange.request, version)
             return await self._object_response(exchange.request, entry, exchange.form)
-        await versions.settle(self._registry.store, version, versions.known_version)
+        if version or not self._registry.store.is_recent:
+            await versions.settle(self._registry.store, version, versions.known_version)
         if exchange.injection is not None and exchange.injection.stale_changes:
             entry = await listing.past(
                 self._registry, exchange.request, exchange.injection.stale_changes

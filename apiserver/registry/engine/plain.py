@@ -35,7 +35,8 @@ class PlainEngine:
         disconnected."""
         if request.lifetime is not None:
             request.lifetime.begin_write()
-        await self.store.recent()
+        if not self.store.is_recent:
+            await self.store.recent()
         for _ in range(MAX_ATTEMPTS):
             write = self.begin(request, change)
             try:
