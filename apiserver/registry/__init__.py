@@ -6,7 +6,7 @@ Read its modules in this order:
 2. `write`: one attempt to change an object, and what a change is.
 3. `changes`, `patches`, `scaling`: the kinds of change.
 4. `create`, `update`, `delete`: the stages of a write, in order. `stages`, `ownership`,
-   `preparation`, `admission`, `deletion` and `commits` contain them.
+   `preparation`, `admission`, `deletion`, `storedforms` and `commits` contain them.
 5. `engine`: the loop that carries out a change, attempt after attempt.
 6. `registry`: the door for handlers, subresources and the client in the process.
 

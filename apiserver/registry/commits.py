@@ -11,18 +11,14 @@ from typing import Any
 
 import orjson
 
-from inkube.apiserver.registry import conversions, deletion
-from inkube.apiserver.registry.resource import Resource
+from inkube.apiserver.registry import deletion, storedforms
 from inkube.apiserver.registry.transactions import to_the_end
 from inkube.apiserver.registry.write import Outcome, Write
 from inkube.schemas import status
-from inkube.schemas.builtin import protobuf
-from inkube.schemas.golang import gojson
 from inkube.schemas.objects import Object, same
 from inkube.schemas.strategy import Reservation
 from inkube.storage import Entry, TransientEntry, errors, writes
 
-MAX_OBJECT = 1_572_864  # bytes: etcd's default limit of requests, as in the reference
 MAX_RETRIES = 100  # attempts while other writes change an object of the same commit
 GENERATE_RETRIES = 8  # as CreateWithGenerateName retries
 
@@ -36,7 +32,7 @@ async def create(write: Write) -> Outcome:
     if write.request.resource.transactor is not None:
         return await to_the_end(_transact(write))
     for left in reversed(range(GENERATE_RETRIES)):
-        stored = await _stored(write, obj)
+        stored = await storedforms.of(write, obj)
         try:
             return Outcome(await _commit(write, writes.Create(write.key, stored)), created=True)
         except errors.AlreadyExists:
@@ -58,7 +54,7 @@ async def update(write: Write) -> Outcome:
         else:
             write.goes = deletion.is_finished(resource, obj, entry.value)
         return await to_the_end(_transact(write))
-    stored = await _stored(write, obj)
+    stored = await storedforms.of(write, obj)
     if deletion.is_finished(resource, obj, entry.value):
         await write.commit_to_store([writes.Delete(entry.key, entry.revision, stored)])
         # the reference returns the final state with the version of the deletion
@@ -76,7 +72,7 @@ async def delete(write: Write) -> Outcome:
     entry, state = write.stored, write.object
     if write.request.resource.transactor is not None:
         return await to_the_end(_transact(write))
-    stored = None if state is None else await _stored(write, state)
+    stored = None if state is None else await storedforms.of(write, state)
     changed = stored is not None and not _same_state(stored, entry.value)
     if stored is not None and changed:
         last = writes.Update(entry.key, stored, entry.revision)
@@ -176,7 +172,7 @@ async def _own_write(write: Write) -> writes.Write | None:
     """Return the write of the transaction's own object, or None if it equals the stored state."""
     entry, stored = write.entry, write.record
     if stored is None and write.object is not None:
-        stored = await _stored(write, write.object)
+        stored = await storedforms.of(write, write.object)
     if entry is None:
         assert stored is not None, "a create has an object"
         return writes.Create(write.key, stored)
@@ -190,17 +186,6 @@ async def _own_write(write: Write) -> writes.Write | None:
     return writes.replace(entry, stored)
 
 
-async def _stored(write: Write, obj: Object) -> Object:
-    """Convert an object to the storage version. Raises StatusError 500 if it is larger than
-    MAX_OBJECT."""
-    resource = write.request.resource
-    if resource.converter is None:
-        return await write.run(_to_be_stored, resource, obj)
-    size = _settle_numbers(obj)
-    stored = await conversions.to_storage(resource, obj)
-    return _fitting(resource, stored, obj, size)
-
-
 def _same_state(new: Object, old: Object) -> bool:
     """Return whether both states are equal, apart from the stored resourceVersion."""
     old_meta, new_meta = old["metadata"], new["metadata"]
@@ -209,43 +194,3 @@ def _same_state(new: Object, old: Object) -> bool:
     return same(
         {**new, "metadata": {**new_meta, "resourceVersion": old_meta["resourceVersion"]}}, old
     )
-
-
-def _to_be_stored(resource: Resource, obj: Object) -> Object:
-    size = _settle_numbers(obj)
-    return _fitting(resource, conversions.to_storage_at_once(resource, obj), obj, size)
-
-
-def _settle_numbers(obj: Object) -> int:
-    """Replace whole floats by integers, as Go writes them (`gojson.settle_numbers`). Returns the
-    size of the object's JSON before that, in bytes."""
-    data = orjson.dumps(obj)
-    if gojson.may_hold_floats(data):
-        gojson.settle_numbers(obj)
-    return len(data)
-
-
-def _fitting(resource: Resource, stored: Object, obj: Object, size: int) -> Object:
-    """Return the stored form. `size` is the bytes of `obj`.
-
-    If it is larger than MAX_OBJECT only because of its managedFields, both objects lose them, as in
-    handlers/{create,update,patch}.go (isTooLargeError). Raises StatusError 500 if it is too large
-    without them.
-    """
-    if stored is not obj:
-        size = len(orjson.dumps(stored))
-    if size <= MAX_OBJECT or _size_in_etcd(resource, stored) <= MAX_OBJECT:
-        return stored
-    for each in (stored, obj):
-        each["metadata"].pop("managedFields", None)
-    if _size_in_etcd(resource, stored) > MAX_OBJECT:
-        raise status.unknown("etcdserver: request is too large")
-    return stored
-
-
-def _size_in_etcd(resource: Resource, stored: Object) -> int:
-    """Return the bytes that the reference's etcd stores: a protobuf message for Go types, whose
-    texts are not escaped, else JSON."""
-    if resource.wording.has_messages:
-        return len(protobuf.envelopes.encode_envelope(stored))
-    return len(orjson.dumps(stored))
