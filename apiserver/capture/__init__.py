@@ -6,6 +6,7 @@ it. Requests go through kubectl, which supports every way of authentication.
     cluster   a cluster's lists and watches, through `kubectl proxy`
     chosen    which kinds are captured, and which are left out unless they are named
     recorder  states and changes into the file, under the keys that the registry reads
+    versions  the resource versions of the objects in the cluster
     capture   the whole: lists, then watches until it is stopped
 """
 

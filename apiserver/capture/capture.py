@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from inkube import storage
-from inkube.apiserver.capture import chosen
+from inkube.apiserver.capture import chosen, versions
 from inkube.apiserver.capture.chosen import Kind
 from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Expired, ListPage
 from inkube.apiserver.capture.recorder import Recorder
@@ -28,6 +28,8 @@ class CaptureScope:
     resources: Sequence[str] = ()
     namespaces: Sequence[str] = ()
     secrets: bool = False
+    webhooks: bool = False
+    """Whether configurations of webhooks are captured, which nobody answers in a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +50,10 @@ async def capture(
     *,
     report: Report,
     until: asyncio.Event | None = None,
-) -> Mapping[str, str]:
+) -> None:
     """Write the state of a cluster to a new file, which appears when it is complete. With `until`,
-    then also write later changes until it is set. Returns the resource versions of the state in the
-    cluster by uid; the file has its own.
+    then also write later changes until it is set. At the end, `versions` contains the resource
+    versions of the state.
 
     `report` is called with a line for each rejected kind. Raises ClusterError, LogError,
     FileExistsError and other OSErrors.
@@ -59,14 +61,18 @@ async def capture(
     with wholefiles.new_database(file) as draft:
         async with _store(draft) as store:
             recorder = Recorder(store)
-            following, versions = await _capture_lists(cluster, recorder, scope, report)
+            following = await _capture_lists(cluster, recorder, scope, report)
             await recorder.mark("cluster")
-            objects = store.count("/registry/")
+            objects, revision = store.count("/registry/"), store.revision
+        if until is None:
+            versions.write(draft, recorder.versions, revision)
     report(f"{objects} objects of {len(following)} lists are in {file}")
     if until is not None:
         async with _store(file) as store:
-            await _capture_changes(cluster, Recorder(store), following, until)
-    return versions
+            recorder = Recorder(store, recorder.versions)
+            await _capture_changes(cluster, recorder, following, until)
+            revision = store.revision
+        versions.write(file, recorder.versions, revision)
 
 
 def _store(file: Path) -> Store:
@@ -75,16 +81,17 @@ def _store(file: Path) -> Store:
 
 async def _capture_lists(
     cluster: Cluster, recorder: Recorder, scope: CaptureScope, report: Report
-) -> tuple[list[WatchedKind], dict[str, str]]:
-    """Store the selected lists. Returns them, and the resource versions of the objects by uid."""
+) -> list[WatchedKind]:
+    """Store the selected lists, and return them."""
     names = [*scope.resources, *(["secrets"] if scope.secrets and scope.resources else [])]
     kinds = list(chosen.of_kubernetes(names))
     if scope.secrets and not names:
         kinds += chosen.of_kubernetes(["secrets"])
+    if scope.webhooks:
+        kinds += chosen.of_kubernetes(chosen.WEBHOOKS)
     kinds = list(dict.fromkeys(kinds))
     kinds.sort(key=lambda kind: (kind.address.group, kind.address.plural) not in chosen.FIRST)
     following: list[WatchedKind] = []
-    versions: dict[str, str] = {}
     while kinds:
         kind = kinds.pop(0)
         found = await _list(cluster, kind, scope, report)
@@ -94,11 +101,12 @@ async def _capture_lists(
         for address, listed in found.items():
             for item in listed.items:
                 await recorder.put(kind, item)
-                versions[item["metadata"]["uid"]] = item["metadata"].get("resourceVersion", "")
-            following.append(WatchedKind(kind._replace(address=address), listed.version))
+            listed_kind = kind._replace(address=address)
+            recorder.cover(listed_kind)
+            following.append(WatchedKind(listed_kind, listed.version))
     if len(following) > WATCHES:
         raise ClusterError(f"{len(following)} lists are too many to follow; name kinds (-r)")
-    return following, versions
+    return following
 
 
 async def _list(

@@ -15,10 +15,10 @@ FIRST = (
     ("apiextensions.k8s.io", "customresourcedefinitions"),
 )
 """Kinds that are always captured, and first, because other objects depend on them."""
+WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 LEFT_OUT: Mapping[tuple[str, str], str] = {
     ("", "secrets"): "they are secret",
-    (_ADMISSION, "mutatingwebhookconfigurations"): "nobody answers them in the copy",
-    (_ADMISSION, "validatingwebhookconfigurations"): "nobody answers them in the copy",
+    **{(_ADMISSION, plural): "nobody answers them in the copy" for plural in WEBHOOKS},
     ("apiregistration.k8s.io", "apiservices"): "a server registers its own",
 }
 """Kinds that are captured only if they are named, each with the reason."""

@@ -8,6 +8,7 @@ initial state and the start of the changes.
 from collections.abc import Iterable, Sequence
 
 from inkube.apiserver.capture.chosen import Kind
+from inkube.apiserver.capture.versions import Versions
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
@@ -18,12 +19,27 @@ _DROPPED_METADATA = ("resourceVersion", "selfLink")
 class Recorder:
     """Writes into an open store. Its methods raise LogError."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, versions: Versions | None = None) -> None:
+        """`versions` are those of the state in the store; by default, it is empty."""
         self._store = store
+        known = versions or Versions({}, ())
+        self._versions = dict(known.by_uid)
+        self._prefixes = dict.fromkeys(known.prefixes)
+
+    @property
+    def versions(self) -> Versions:
+        """The resource versions of the current state in the cluster."""
+        return Versions(self._versions, list(self._prefixes))
+
+    def cover(self, kind: Kind) -> None:
+        """Note that the capture contains all objects of a list."""
+        namespace = kind.address.namespace
+        self._prefixes[kind.prefix + (f"{namespace}/" if namespace else "")] = None
 
     async def put(self, kind: Kind, obj: Object) -> None:
         """Store an object that is new or has changed."""
         key, value = _key(kind, obj), _stored_form(obj)
+        self._versions[obj["metadata"]["uid"]] = obj["metadata"].get("resourceVersion", "")
         entry = self._store.get(key)
         if entry is None:
             await self._store.create(key, value)
@@ -32,6 +48,7 @@ class Recorder:
 
     async def remove(self, kind: Kind, obj: Object) -> None:
         """Delete an object; `obj` is its last state."""
+        self._versions.pop(obj["metadata"]["uid"], None)
         entry = self._store.get(_key(kind, obj))
         if entry is not None:
             await self._store.delete(entry.key, entry.revision, _stored_form(obj))
@@ -44,6 +61,7 @@ class Recorder:
             seen.add(_key(kind, item))
         for entry in self._entries(kind, namespace):
             if entry.key not in seen:
+                self._versions.pop(entry.value["metadata"]["uid"], None)
                 await self._store.delete(entry.key, entry.revision)
 
     async def mark(self, server: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from inkube.apiserver import manifests, plans, sources
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
+from inkube.apiserver.capture import versions as captured
 from inkube.apiserver.commands import failures
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.manifests import Manifest, ManifestError
@@ -209,30 +210,28 @@ def _show_applied(outcome: Outcome) -> None:
 
 async def _plan(
     data: Path,
-    versions: Mapping[str, str] | None = None,
     *,
     manifest_list: Sequence[Manifest],
     options: PlanOptions,
     workloads: bool,
 ) -> Plan:
     snapshot = await sources.snapshots.load(data)
-    found = await plans.plan(snapshot, manifest_list, options, versions)
+    versions = captured.read(data, snapshot.revision)
+    known = None if versions is None else plans.Known(*versions)
+    found = await plans.plan(snapshot, manifest_list, options, known)
     if not workloads:
         return found
     return found._replace(effects=await plans.forecast(snapshot, manifest_list, options))
 
 
-async def _plan_of_cluster(
-    cluster: Cluster, plan: Callable[[Path, Mapping[str, str]], Awaitable[Plan]]
-) -> Plan:
+async def _plan_of_cluster(cluster: Cluster, plan: Callable[[Path], Awaitable[Plan]]) -> Plan:
     """Plan with a copy of a live cluster, from which nothing else is asked."""
     with tempfile.TemporaryDirectory(prefix="inkube-plan-") as folder:
         data = Path(folder, "cluster.db")
         async with cluster:
-            versions = await capture.capture(
-                cluster, data, CaptureScope(secrets=True), report=partial(click.echo, err=True)
-            )
-        return await plan(data, versions)
+            scope = CaptureScope(secrets=True, webhooks=True)
+            await capture.capture(cluster, data, scope, report=partial(click.echo, err=True))
+        return await plan(data)
 
 
 def _read(files: Sequence[str]) -> list[Manifest]:

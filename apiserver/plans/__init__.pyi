@@ -1,3 +1,4 @@
+from inkube.apiserver.plans import clientside as clientside
 from inkube.apiserver.plans import failing as failing
 from inkube.apiserver.plans import fields as fields
 from inkube.apiserver.plans import savedplans as savedplans
@@ -15,6 +16,7 @@ from inkube.apiserver.plans.planning import apply_all as apply_all
 from inkube.apiserver.plans.planning import forked as forked
 from inkube.apiserver.plans.planning import ordered as ordered
 from inkube.apiserver.plans.planning import plan as plan
+from inkube.apiserver.plans.readings import Known as Known
 from inkube.apiserver.plans.requests import Answer as Answer
 from inkube.apiserver.plans.requests import PlanError as PlanError
 from inkube.apiserver.plans.requests import Requests as Requests

@@ -66,8 +66,9 @@ def _check(plan: Plan) -> None:
         )
     if plan.readings is None:
         raise PlanError(
-            "this plan cannot be applied: it was made with a capture, which does not contain "
-            "resource versions. Plan with --from-cluster"
+            "this plan cannot be applied: it was made with a capture that was changed later, or "
+            "whose --follow was not ended with Ctrl+C, so the resource versions of the cluster are "
+            "not known. Capture again, or plan with --from-cluster"
         )
 
 

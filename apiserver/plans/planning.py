@@ -19,7 +19,7 @@ from inkube.apiserver.manifests import Manifest
 from inkube.apiserver.plans import clientside, fields, outcomes, webhooks
 from inkube.apiserver.plans.fields import FieldChange
 from inkube.apiserver.plans.outcomes import FAILURES, Action, Effect, Outcome, Write
-from inkube.apiserver.plans.readings import Reading, Readings
+from inkube.apiserver.plans.readings import Known, Reading, Readings
 from inkube.apiserver.plans.requests import APPLY, Answer, PlanError, Requests
 from inkube.apiserver.registry import keys
 from inkube.schemas import releases
@@ -121,16 +121,16 @@ async def plan(
     snapshot: "sources.Snapshot",
     applied: Iterable[Manifest],
     options: PlanOptions,
-    versions: Mapping[str, str] | None = None,
+    known: Known | None = None,
 ) -> Plan:
-    """Apply manifests to a fork of a snapshot. `versions` are the resource versions of a captured
-    cluster by uid. Raises PlanError, StorageError, ValueError."""
+    """Apply manifests to a fork of a snapshot. `known` are the resource versions of a captured
+    cluster. Raises PlanError, StorageError, ValueError."""
     hooks = webhooks.stored(snapshot.log.records)
-    before = Readings(snapshot.log.records, versions)
+    before = Readings(snapshot.log.records, known)
     async with forked(snapshot, options) as api:
         planned = await apply_all(api, ordered(applied), options, hooks)
-    if versions is not None:
-        planned = [_with_version(each, versions) for each in planned]
+    if known is not None:
+        planned = [_with_version(each, known.versions) for each in planned]
     written = [each for each in planned if each.write is not None]
     readings = before.of((each.namespace for each in written), (each.resource for each in written))
     return Plan(

@@ -4,7 +4,7 @@ definitions of the objects, limit ranges, admission policies and configurations 
 The server judges with them. If one of them changes, the result of the plan can differ.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import orjson
@@ -33,13 +33,21 @@ class Reading(NamedTuple):
     versions: Mapping[str, str]
 
 
+class Known(NamedTuple):
+    """The resource versions of a captured cluster by uid, and the prefixes of keys that the capture
+    covers."""
+
+    versions: Mapping[str, str]
+    prefixes: Sequence[str]
+
+
 class Readings:
     """The newest state of a log, with the resource versions that the cluster knows.
 
-    `known` are resource versions by uid, if they are not the revisions of the log.
+    `known` are the resource versions, if they are not the revisions of the log.
     """
 
-    def __init__(self, records: Iterable[Record], known: Mapping[str, str] | None = None) -> None:
+    def __init__(self, records: Iterable[Record], known: Known | None = None) -> None:
         rows = {row.key: row for row in records}
         self._rows = {key: row for key, row in rows.items() if not row.deleted}
         self._known = known
@@ -48,7 +56,7 @@ class Readings:
 
     @property
     def has_versions(self) -> bool:
-        """Whether resource versions are known: `inkube capture` does not keep them."""
+        """Whether resource versions are known: not for a capture that was changed later."""
         return self._known is not None or self._source != "cluster"
 
     @property
@@ -61,7 +69,7 @@ class Readings:
         """Return the resource version of a stored object in the cluster."""
         metadata = obj["metadata"]
         own: str = metadata["resourceVersion"]
-        return own if self._known is None else self._known.get(metadata.get("uid", ""), "")
+        return own if self._known is None else self._known.versions.get(metadata.get("uid"), "")
 
     def of(self, namespaces: Iterable[str], resources: Iterable[GVR]) -> list[Reading]:
         """Return what judges objects in these namespaces and of these resources."""
@@ -81,11 +89,13 @@ class Readings:
 
     def _list(self, resource: GVR, namespace: str = "") -> Reading | None:
         """Return the reading of a list. A dump without objects of the kind can be a part of a
-        cluster."""
+        cluster, and a capture knows what it covers."""
         prefix = keys.prefix(resource.resource) + (f"{namespace}/" if namespace else "")
         rows = {key: row for key, row in self._rows.items() if key.startswith(prefix)}
         found = {key.removeprefix(prefix): self._version_of(row) for key, row in rows.items()}
         is_known = bool(found) or self._source != "dump"
+        if self._known is not None:
+            is_known = any(prefix.startswith(each) for each in self._known.prefixes)
         return Reading(resource.path(namespace), found) if is_known else None
 
     def _judge(self, plural: str) -> GVR:

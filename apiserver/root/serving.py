@@ -264,6 +264,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         component_health=lambda: _component_health(parts),
         usage=lambda: None if pods is None else pods.usage,
+        shows_dump=lambda: recorded() is not None and kubelet() is None,
         max_token_seconds=core.options.service_account_max_token_expiration,
     )
 

@@ -2,15 +2,19 @@
 
 Webhooks and policies see the options of the request with the operation CONNECT, before anything
 else is checked. Follows apiserver/pkg/endpoints/handlers/get.go, ConnectResource.
+
+A server that shows a dump rejects these requests: nothing of it runs, and its addresses belong to
+another network.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from aiohttp import web
 from multidict import MultiDict, MultiDictProxy
 
 from inkube.apiserver.handlers import Exchange, Handler
 from inkube.apiserver.registry import Registry
+from inkube.schemas import status
 from inkube.schemas.builtin import connects
 
 _KINDS = {
@@ -22,13 +26,23 @@ _KINDS = {
     ("", "nodes", "proxy"): "NodeProxyOptions",
 }
 
+_NOTHING_RUNS = (
+    "this server shows a dump of a cluster. A dump contains objects and logs, but no containers "
+    "and no network, so exec, attach, port-forward and proxy are not possible"
+)
+
 
 def admitted(
-    registry: Registry, handlers: Mapping[tuple[str, str, str], Handler]
+    registry: Registry,
+    handlers: Mapping[tuple[str, str, str], Handler],
+    shows_dump: Callable[[], bool],
 ) -> dict[tuple[str, str, str], Handler]:
-    """Return the handlers, those that connect behind admission."""
+    """Return the handlers, those that connect behind admission. `shows_dump` returns whether the
+    server shows a dump, without nodes that run its pods."""
     return {
-        place: _Admitted(registry, handler, _KINDS[place]) if place in _KINDS else handler
+        place: _Admitted(registry, handler, _KINDS[place], shows_dump)
+        if place in _KINDS
+        else handler
         for place, handler in handlers.items()
     }
 
@@ -36,13 +50,18 @@ def admitted(
 class _Admitted:
     """A handler behind admission. Changes by webhooks and policies apply to its query."""
 
-    def __init__(self, registry: Registry, handler: Handler, kind: str) -> None:
+    def __init__(
+        self, registry: Registry, handler: Handler, kind: str, shows_dump: Callable[[], bool]
+    ) -> None:
         self._registry = registry
         self._handler = handler
         self._kind = kind
+        self._shows_dump = shows_dump
 
     async def __call__(self, exchange: Exchange) -> web.StreamResponse:
         """Respond to one request. Raises StatusError of a refusal, and those of the handler."""
+        if self._shows_dump():
+            raise status.bad_request(_NOTHING_RUNS)
         request, query = exchange.request, exchange.query
         if self._registry.chain.is_idle(request.resource, "CONNECT"):
             return await self._handler(exchange)

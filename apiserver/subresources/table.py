@@ -34,9 +34,11 @@ def table(
     proxies: Proxies,
     component_health: Callable[[], Mapping[str, bool]],
     usage: Callable[[], Usage | None],
+    shows_dump: Callable[[], bool],
     max_token_seconds: float = 0,
 ) -> dict[tuple[str, str, str], Handler]:
-    """Return (group, plural, subresource) → handler, in the form of `app.Parts`."""
+    """Return (group, plural, subresource) → handler, in the form of `app.Parts`. `shows_dump` is as
+    in `connects.admitted`."""
     reviews = Reviews(authenticator, authorizer, system_fields)
     minor = _pods(resources).definition.minor
     tokens = TokenRequestHandler(
@@ -62,7 +64,7 @@ def table(
         ("", "pods", "resize"): part,
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
-        **connects.admitted(registry, {**streams.handlers(), **proxies.handlers()}),
+        **connects.admitted(registry, {**streams.handlers(), **proxies.handlers()}, shows_dump),
         **ComponentStatuses(component_health, system_fields).handlers(),
         **Metrics(registry, usage, system_fields.now).handlers(),
         **reviews.handlers(),

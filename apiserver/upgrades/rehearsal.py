@@ -75,9 +75,9 @@ async def _rehearsed(
             count += 1
             title = _title(obj)
             statements += references.statements(title, obj, pair)
-            statements += await _replayed(title, obj, forks)
+            statements += await _replayed(title, obj, forks, pair)
         statements += await auditlogs.replayed(logged, forks)
-    return count, statements
+    return count, list(dict.fromkeys(statements))
 
 
 def _gates(pair: Minors, own: Mapping[str, bool]) -> Iterator[Gate]:
@@ -96,7 +96,7 @@ def _objects(records: Sequence[Record]) -> Iterator[Object]:
             yield orjson.loads(row.data)
 
 
-async def _replayed(title: str, obj: Object, forks: Forks) -> list[Statement]:
+async def _replayed(title: str, obj: Object, forks: Forks, pair: Minors) -> list[Statement]:
     try:
         forks.old.client.resource_of(obj)
     except StatusError:
@@ -111,7 +111,7 @@ async def _replayed(title: str, obj: Object, forks: Forks) -> list[Statement]:
         if not _fails(found):
             found += compared(Code.REFUSED_CREATE, title, creates)
         found += _defaults(title, obj["kind"], creates)
-        found += await _last_applied(title, obj, forks) if not _fails(found) else ()
+        found += await _last_applied(title, obj, forks, pair) if not _fails(found) else ()
     return found
 
 
@@ -119,9 +119,9 @@ def _fails(statements: Sequence[Statement]) -> bool:
     return any(each.code in ERRORS for each in statements)
 
 
-async def _last_applied(title: str, obj: Object, forks: Forks) -> list[Statement]:
-    """Create an object as kubectl has applied it last. It can have fields that the minor of the
-    cluster drops, and that the later one judges."""
+async def _last_applied(title: str, obj: Object, forks: Forks, pair: Minors) -> list[Statement]:
+    """Create an object as kubectl has applied it last, and apply it again. It can have fields that
+    the minor of the cluster drops, and that the later one judges, or does not add later."""
     applied = last_applied(obj["metadata"])
     if applied.get("kind") != obj["kind"] or not isinstance(applied.get("metadata"), dict):
         return []
@@ -132,7 +132,11 @@ async def _last_applied(title: str, obj: Object, forks: Forks) -> list[Statement
         creates = await forks.create(body)
     except StatusError:
         return []  # applied as a version that is not served; `references` says so
-    return list(compared(Code.REFUSED_CREATE, title, creates))
+    found = list(compared(Code.REFUSED_CREATE, title, creates))
+    if body["apiVersion"] == obj["apiVersion"] and not found:
+        answers = await forks.apply(body, obj, pair.new)
+        found += compared(Code.REFUSED_APPLY, title, answers) if answers is not None else ()
+    return found
 
 
 def _defaults(title: str, kind: str, answers: Answers) -> Iterator[Statement]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from inkube.apiserver.plans import Answer, Api
+from inkube.apiserver.plans import Answer, Api, clientside
 from inkube.apiserver.upgrades.statements import Code, Statement
 from inkube.schemas.objects import Object
 
@@ -49,6 +49,17 @@ class Forks(NamedTuple):
         return await self.send(
             "PUT", resource.path(metadata.get("namespace", ""), metadata["name"]), body
         )
+
+    async def apply(self, manifest: Object, obj: Object, minor: int) -> Answers | None:
+        """Apply a manifest to a stored object of the same version, as kubectl does by default. None
+        if nothing would be sent."""
+        metadata = obj["metadata"]
+        resource = self.new.client.resource_of(obj)
+        write = clientside.write(resource, manifest, obj, {}, minor)
+        if write.is_empty:
+            return None
+        path = resource.path(metadata.get("namespace", ""), metadata["name"])
+        return await self.send(write.method, path, write.body, write.media)
 
     async def create(self, obj: Object) -> Answers:
         """Create a copy of an object under another name. Raises StatusError if a minor does not

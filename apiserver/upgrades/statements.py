@@ -15,6 +15,7 @@ class Code(Enum):
     NOT_SERVED = "The kind is not served any more"
     REFUSED_UPDATE = "The next write of the object is refused"
     REFUSED_CREATE = "The object is refused if it is created again"
+    REFUSED_APPLY = "The manifest that kubectl applied last is refused if it is applied again"
     REFUSED_REQUEST = "A request of the audit log is refused"
     REMOVED_VERSION = "A version that is in use is not served any more"
     STORED_VERSION = "A stored version must be migrated"
@@ -23,8 +24,8 @@ class Code(Enum):
 
 
 ERRORS = frozenset({
-    Code.NOT_SERVED, Code.REFUSED_UPDATE, Code.REFUSED_CREATE, Code.REFUSED_REQUEST,
-    Code.REMOVED_VERSION,
+    Code.NOT_SERVED, Code.REFUSED_UPDATE, Code.REFUSED_CREATE, Code.REFUSED_APPLY,
+    Code.REFUSED_REQUEST, Code.REMOVED_VERSION,
 })  # fmt: skip
 """What does not work after the upgrade."""
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.capture import versions
 from inkube.apiserver.capture.capture import CaptureScope, capture
 from inkube.apiserver.capture.cluster import Cluster, ClusterError
 from inkube.apiserver.cli import main
@@ -114,6 +115,23 @@ async def types(changes, count):
     while len(found) < count:
         found += [change.type for change in await changes.next_batch()]
     return found
+
+
+async def test_the_end_of_a_recording_knows_the_versions_in_the_cluster(recording, cluster):
+    live, _ = cluster
+    async with Store(sqlite_log(recording), JSONCodec()) as store:
+        known = versions.read(recording, store.revision)
+    assert known.prefixes == [
+        "/registry/namespaces/", "/registry/customresourcedefinitions/", "/registry/configmaps/",
+    ]  # fmt: skip
+    found = [*await live.client.list("v1/namespaces"), *await live.client.list("v1/configmaps")]
+    expected = {each["metadata"]["uid"]: each["metadata"]["resourceVersion"] for each in found}
+    boats = await live.client.get(
+        "apiextensions.k8s.io/v1/customresourcedefinitions", "boats.example.com"
+    )
+    expected[boats["metadata"]["uid"]] = boats["metadata"]["resourceVersion"]
+    assert known.by_uid == expected
+    assert versions.read(recording, 1) is None
 
 
 async def test_what_happened_happens_again(recording):

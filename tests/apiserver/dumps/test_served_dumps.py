@@ -48,6 +48,10 @@ ANSWERS = {
     "api-resources": "deployments",
     "top pods": "Metrics API not available",
     "delete pod web": "takes no writes",
+    "exec web -- ls": "A dump contains objects and logs, but no containers",
+    "attach web": "A dump contains objects and logs, but no containers",
+    "port-forward web 18080:80": "A dump contains objects and logs, but no containers",
+    "get --raw /api/v1/namespaces/default/services/gone/proxy/": "but no containers and no network",
 }
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
