@@ -182,7 +182,8 @@ async def _sent(event: Object, forks: Forks) -> Answers | None:
     reference, body = event["objectRef"], event["requestObject"]
     resource = GVR(*(reference.get(each, "") for each in ("apiGroup", "apiVersion", "resource")))
     namespace, name = reference.get("namespace", ""), reference.get("name", "")
-    if event["verb"] == "create" and _is_object(body) and body["kind"] not in NAMED:
+    is_copied = event["verb"] == "create" and _is_object(body) and body["kind"] not in NAMED
+    if is_copied and _is_stored(resource):
         metadata = {**body["metadata"], **({"namespace": namespace} if namespace else {})}
         try:
             return await forks.create({**body, "metadata": metadata})
@@ -194,6 +195,12 @@ async def _sent(event: Object, forks: Forks) -> Answers | None:
         own = {k: v for k, v in body["metadata"].items() if k not in ("resourceVersion", "uid")}
         body = {**body, "metadata": own}
     return await forks.send(_METHODS[event["verb"]], path, body, _media(event, resource))
+
+
+def _is_stored(resource: GVR) -> bool:
+    """Return whether objects of a resource have names: reviews have none."""
+    definition = builtin.by_name().get((resource.group, resource.resource))
+    return definition is None or "get" in definition.verbs
 
 
 def _is_object(body: Any) -> bool:

@@ -111,6 +111,8 @@ def _value(owner: str, go: GoType, data: Any, minor: int) -> str:
         return gotext.quote(data)
     if isinstance(data, bool):
         return "true" if data else "false"
+    if isinstance(data, dict):  # the fieldsV1 of managed fields
+        return f"(*v1.FieldsV1){_ADDRESS}"
     return gotext.number(data)
 
 

@@ -264,6 +264,37 @@ async def test_requests_of_audit_logs_are_judged(tmp_path, web_of):
         assert told["requests"] == 5
 
 
+async def test_requests_whose_objects_are_not_stored_are_judged(rehearsed, tmp_path):
+    spec = {"user": "ann", "resourceAttributes": {"verb": "list", "fieldSelector": {}}}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "metadata": {"creationTimestamp": None}, "spec": spec,
+    }  # fmt: skip
+    event = {
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "verb": "create", "requestObject": review,
+        "user": {"username": "operator"}, "responseStatus": {"code": 201},
+        "objectRef": {
+            "resource": "subjectaccessreviews", "apiGroup": "authorization.k8s.io",
+            "apiVersion": "v1",
+        },
+    }  # fmt: skip
+    log = tmp_path / "audit.log"
+    log.write_text(json.dumps(event))
+    done = await upgraded(await rehearsed(), "--from", "1.31", "--audit-log", str(log))
+    ((who, what),) = found(json.loads(done.stdout), "REFUSED_REQUEST").items()
+    assert who == "create subjectaccessreviews  by operator"
+    assert "spec.resourceAttributes.fieldSelector.requirements: " in what
+
+
+async def test_a_manifest_that_cannot_be_applied_again_is_named(rehearsed):
+    """1.34 drops a field, with which 1.36 can create an object, but not change it."""
+    applied = pod("named", hostnameOverride="other")
+    code, told = await report(await rehearsed(with_last_applied(applied)))
+    assert code == 1
+    refused = found(told, "REFUSED_APPLY")
+    assert "pod updates may not change fields other than" in refused["Pod default/named"]
+
+
 def test_versions_end_as_discovery_says():
     """Where discovery knows a version, the table of removals says the same."""
     known = [each.minor for each in releases.RECORDED]
