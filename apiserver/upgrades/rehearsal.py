@@ -133,7 +133,7 @@ async def _last_applied(title: str, obj: Object, forks: Forks, pair: Minors) -> 
     except StatusError:
         return []  # applied as a version that is not served; `references` says so
     found = list(compared(Code.REFUSED_CREATE, title, creates))
-    if body["apiVersion"] == obj["apiVersion"] and not found:
+    if body["apiVersion"] == obj["apiVersion"] and not _fails(found):
         answers = await forks.apply(body, obj, pair.new)
         found += compared(Code.REFUSED_APPLY, title, answers) if answers is not None else ()
     return found

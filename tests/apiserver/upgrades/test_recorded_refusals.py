@@ -1,8 +1,8 @@
 """kube-apiserver's answers are the judge of `inkube upgrade`: it names every odd field that a minor
 accepts, and that a later one refuses.
 
-`tests/conformance/upgrades.jsonl.xz` has a line for each such field: the object that it changes, the
-place and the value in it, and the codes of the six minors for the create or the update.
+`tests/conformance/upgrades.jsonl.xz` has a line for each such field: the object that it changes,
+the place and the value in it, and the codes of the six minors for the create or the update.
 INKUBE_EXAMS=long compares all pairs of minors.
 """
 
