@@ -17,13 +17,14 @@ import click
 import orjson
 import yaml
 
+from inkube.apiserver import console, testing
 from inkube.apiserver.commands import failures, moments, states
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError
 from inkube.apiserver.plans import failing
 from inkube.apiserver.registry import keys
 from inkube.schemas.objects import Object
-from inkube.storage import Compacted, Log, Record
+from inkube.storage import Compacted, Log, Record, wholefiles
 
 PAGE = 500
 HIDDEN, HIDDEN_CHANGE = "<hidden>", "<hidden, changed>"
@@ -154,11 +155,18 @@ def log_command(
 @click.command("diff")
 @click.argument("old", type=states.StateName())
 @click.argument("new", type=states.StateName())
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="HTML",
+    help="Write a page with the console instead, which a browser opens without a server.",
+)
 @_source
 def diff_command(
     old: int | datetime | Path,
     new: int | datetime | Path,
     *,
+    page: Path | None,
     data: Path | None,
     database: str,
     namespace: str,
@@ -171,25 +179,48 @@ def diff_command(
     import`). The last lines list conditions and containers that started to fail.
     """
 
-    def show(before: states.State, after: states.State) -> None:
-        failures: list[str] = []
-        for key in sorted(before.keys() | after.keys()):
-            change = _difference_of(before.get(key), after.get(key))
-            if change and Filter(namespace=namespace).matches(key, change.object):
-                _print_change(change, output, show_secrets=show_secrets)
-                started = failing.started(change.old, change.new)
-                failures += [f"{change.title()}: {each}" for each in started]
-        if output == "text" and failures:
-            click.echo("\n".join(["started to fail:", *(f"    {each}" for each in failures)]))
+    async def show(before: states.State, after: states.State) -> None:
+        changes = _differences(before, after, Filter(namespace=namespace))
+        if page is not None:
+            title = f"{_name(old)} to {_name(new)}"
+            rows = [_row(each, show_secrets=show_secrets) for each in changes]
+            found = console.report.Differences(title, rows)
+            state = states.snapshot(after, secrets=show_secrets)
+            text = await testing.statepages.of_file(state, f"inkube diff {title}", found)
+            wholefiles.write(page, text, mode=wholefiles.PRIVATE)
+            click.echo(page)
+            return
+        failed: list[str] = []
+        for change in changes:
+            _print_change(change, output, show_secrets=show_secrets)
+            started = failing.started(change.old, change.new)
+            failed += [f"{change.title()}: {each}" for each in started]
+        if output == "text" and failed:
+            click.echo("\n".join(["started to fail:", *(f"    {each}" for each in failed)]))
 
     async def of_log(log: Log) -> None:
-        show(*[await _state(each, log) for each in (old, new)])
+        await show(*[await _state(each, log) for each in (old, new)])
+
+    async def of_sources(*paths: Path) -> None:
+        await show(*[await states.of_source(each, secrets=True) for each in paths])
 
     if isinstance(old, Path) and isinstance(new, Path):
         with failures.reported(DumpError):
-            show(*[asyncio.run(states.of_source(each, secrets=True)) for each in (old, new)])
+            asyncio.run(of_sources(old, new))
     else:
         _run(data, database, of_log)
+
+
+def _name(state: int | datetime | Path) -> str:
+    return state.name if isinstance(state, Path) else str(state)
+
+
+def _differences(before: states.State, after: states.State, filter: Filter) -> Iterator[Change]:
+    """Yield the changes between two states, in the order of keys."""
+    for key in sorted(before.keys() | after.keys()):
+        change = _difference_of(before.get(key), after.get(key))
+        if change and filter.matches(key, change.object):
+            yield change
 
 
 async def _state(name: int | datetime | Path, log: Log) -> states.State:
@@ -250,27 +281,31 @@ def _change(old: Record | None, new: Record | None) -> Change:
     return Change(newest.revision, newest.time, *states)
 
 
-def _print_change(change: Change, output: str, *, show_secrets: bool) -> None:
+def _row(change: Change, *, show_secrets: bool) -> dict[str, Any]:
+    """Return a change as JSON."""
     old, new = change.old, change.new
     if not show_secrets and change.object.get("kind") == "Secret":
         old, new = _hidden(change.old, {}), _hidden(change.new, change.old or {})
-    old, new = _without_managed_fields(old), _without_managed_fields(new)
+    return {
+        "revision": change.revision,
+        "time": change.time_text() or None,
+        "type": change.type,
+        "managers": change.managers(),
+        "failing": failing.started(change.old, change.new),
+        "old": _without_managed_fields(old),
+        "new": _without_managed_fields(new),
+    }
+
+
+def _print_change(change: Change, output: str, *, show_secrets: bool) -> None:
+    row = _row(change, show_secrets=show_secrets)
     if output == "json":
-        told = {
-            "revision": change.revision,
-            "time": change.time_text() or None,
-            "type": change.type,
-            "managers": change.managers(),
-            "failing": failing.started(change.old, change.new),
-            "old": old,
-            "new": new,
-        }
-        click.echo(json.dumps(told, ensure_ascii=False))
+        click.echo(json.dumps(row, ensure_ascii=False))
         return
     by = ", ".join(change.managers())
     head = [f"revision {change.revision}", change.time_text(), f"{change.type} {change.title()}"]
     click.echo("  ".join(filter(None, [*head, by and f"by {by}"])))
-    for line in _difference(_lines(old), _lines(new)):
+    for line in _difference(_lines(row["old"]), _lines(row["new"])):
         click.echo(f"    {line}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from inkube import storage
-from inkube.apiserver import dumps
+from inkube.apiserver import dumps, sources
 from inkube.apiserver.commands import moments
 from inkube.apiserver.dumps import ImportOptions
 from inkube.apiserver.registry import keys
@@ -41,6 +41,21 @@ async def at(log: Log, moment: int | datetime) -> State:
             f"revision {revision} does not exist yet; {newest} is the newest"
         )
     return {record.key: record for record in await log.at(Range(keys.ROOT), revision)}
+
+
+def snapshot(state: State, *, secrets: bool) -> "sources.Snapshot":
+    """Return a state as a snapshot, without the mark of a dump, and without Secrets unless they are
+    wanted."""
+    left = (keys.CAPTURED, keys.LEADER)
+    secret = keys.prefix("secrets")
+    rows = [
+        row
+        for key, row in state.items()
+        if key not in left and (secrets or not key.startswith(secret))
+    ]
+    rows.sort(key=lambda row: row.revision)
+    newest = rows[-1].revision if rows else 0
+    return sources.Snapshot(storage.Snapshot(rows, newest))
 
 
 async def of_source(source: Path, *, secrets: bool) -> State:

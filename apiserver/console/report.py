@@ -30,7 +30,19 @@ class Change(NamedTuple):
     object: Object
 
 
-async def record(get: Get, user: Object, history: Mapping[str, Sequence[Change]]) -> bytes:
+class Differences(NamedTuple):
+    """The differences to an earlier state, each in the form of `inkube diff -o json`."""
+
+    title: str
+    changes: Sequence[Object]
+
+
+async def record(
+    get: Get,
+    user: Object,
+    history: Mapping[str, Sequence[Change]],
+    differences: Differences | None = None,
+) -> bytes:
     """Return the recorded state of a server as JSON. `history` maps the path of a kind's list to
     its changes."""
     documents = {path: await get(path, DISCOVERY) for path in ("/api", "/apis")}
@@ -53,6 +65,7 @@ async def record(get: Get, user: Object, history: Mapping[str, Sequence[Change]]
         "lists": lists,
         "user": user,
         "history": {path: [each._asdict() for each in found] for path, found in history.items()},
+        "differences": None if differences is None else differences._asdict(),
     })  # fmt: skip
 
 

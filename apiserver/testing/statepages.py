@@ -24,7 +24,12 @@ MAX_OBJECTS = 10_000
 """The number of newest changes in the histories of a page."""
 
 
-async def page(snapshot: Snapshot, options: Options, title: str) -> str:
+async def page(
+    snapshot: Snapshot,
+    options: Options,
+    title: str,
+    differences: "console.report.Differences | None" = None,
+) -> str:
     """Return the page for a state, with the kinds of `options`. Raises the errors of a server's
     start."""
     wanted = kube.options(
@@ -50,12 +55,15 @@ async def page(snapshot: Snapshot, options: Options, title: str) -> str:
         for record in snapshot.log.records[-MAX_OBJECTS:]:
             path, change = _change(server, record)
             history[path].append(change)
-        return console.report.render(await console.report.record(get, READER, history), title)
+        recorded = await console.report.record(get, READER, history, differences)
+        return console.report.render(recorded, title)
 
 
-async def of_file(snapshot: Snapshot, title: str) -> str:
+async def of_file(
+    snapshot: Snapshot, title: str, differences: "console.report.Differences | None" = None
+) -> str:
     """Return the page for a state from a file, with the kinds of all modules."""
-    return await page(snapshot, Options(modules="all"), title)
+    return await page(snapshot, Options(modules="all"), title, differences)
 
 
 def _change(server: APIServer, record: Record) -> tuple[str, "console.report.Change"]:

@@ -3,6 +3,10 @@
 "use strict";
 {
   const recorded = JSON.parse(document.getElementById("recorded").textContent);
+  if (recorded.differences) {
+    window.differences = recorded.differences;
+    location.hash ||= "#/diff";
+  }
   const LIST = /^(\/apis\/[^/]+\/[^/]+|\/api\/v1)(?:\/namespaces\/([^/]+))?\/([^/]+)$/;
   const REFUSED = "This page is a report: nothing can be changed, and no container runs. Serve the state to go on.";
 

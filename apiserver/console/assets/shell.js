@@ -21,6 +21,7 @@ const PAGES = {
   world: () => import("./world.js"),
   requests: () => import("./requests.js"),
   control: () => import("./control.js"),
+  diff: () => import("./differences.js"),
 };
 const absent = () => import("./absent.js");
 

@@ -8,6 +8,7 @@ import { kept, useStore } from "./store.js";
 const closed = kept("closed-groups", []);
 const USED = "with objects";
 const PAGES = [["", "Overview"], ["world", "Outside systems"], ["requests", "Requests"], ["control", "Control"]];
+if (window.differences) PAGES.unshift(["diff", "Differences"]);
 
 export function Sidebar({ open, current, page }) {
   const [text, setText] = useState("");
