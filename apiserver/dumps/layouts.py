@@ -56,7 +56,8 @@ _PATHS = tuple(
         (BUNDLE, r"cluster-resources/PLURAL(/NAME)?\.json"),
         (VELERO, r"resources/PLURAL(\.GROUP)?(/NAME)?/(namespaces/NS|cluster)/NAME\.json"),
         (MUST_GATHER, r"cluster-scoped-resources/GROUP/PLURAL(/NAME)?\.yaml"),
-        (CRUST, r"(cluster|namespaces/NS)(/NAME)?/v\d\w*/NAME/NAME\.yaml"),
+        # the group is a folder, or with newer versions a part of that of the version
+        (CRUST, r"(cluster|namespaces/NS)(/NAME)?/([a-z0-9.-]+-)?v\d\w*/NAME/NAME\.(yaml|json)"),
         (MUST_GATHER, r"namespaces/NS/GROUP/PLURAL(/NAME)?\.yaml"),
         (MUST_GATHER, r"namespaces/NS/(?P=namespace)\.yaml"),
         (MUST_GATHER, r"namespaces/NS/pods/POD/(?P=pod)\.yaml"),

@@ -19,7 +19,7 @@ LARGEST: Final = 32 * 2**20
 """The most bytes of an object, of a document without its items, and of items whose kind comes
 later. etcd stores less than two megabytes by default."""
 _CHUNK = 256 * 1024
-_SPACE = re.compile(r"[\s\ufeff]*")
+_SPACE = re.compile(r"[\s\ufeff\0]*")
 _TOO_LARGE = f"larger than {LARGEST // 2**20} MiB"
 _LOG = re.compile(r"==== START logs for container (\S+) of pod ([^\s/]+)/(\S+) ====")
 _LOG_END = "==== END logs for container {} of pod {}/{} ===="
@@ -266,7 +266,7 @@ class _Lines:
                     yield line[3:]
                     continue
                 return
-            yield line
+            yield line.rstrip(b"\0")
         self.ended = True
 
 

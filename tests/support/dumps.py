@@ -173,24 +173,41 @@ def support_bundle(kinds: list[Listed], logs: list[Log], folder: Path) -> Path:
 
 def crust_gather(kinds: list[Listed], logs: list[Log], folder: Path) -> Path:
     """`kubectl crust-gather collect`: a YAML file for each object, in a .zip."""
-    root = folder / "crust-gather"
-    for kind in kinds:
-        for namespace, items in kind.by_namespace().items():
-            home = root / "namespaces" / namespace if namespace else root / "cluster"
-            for item in items:
-                name = item["metadata"]["name"]
-                path = home / kind.api_version / kind.kind.lower() / f"{name}.yaml"
-                _write(path, _yaml(item))
-    for log in logs:
-        which = "previous" if log.is_previous else "current"
-        pod = root / "namespaces" / log.namespace / "v1" / "pod" / log.pod
-        _write(pod / log.container / f"{which}.log", log.text)
+    root = _crust_gather(kinds, logs, folder, group_ends_with="/")
     target = folder / "crust-gather.zip"
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(root.rglob("*.*")):
             if path.is_file():
                 archive.write(path, path.relative_to(folder))
     return target
+
+
+def new_crust_gather(kinds: list[Listed], logs: list[Log], folder: Path) -> Path:
+    """`kubectl crust-gather collect` of later versions, in a .tar.gz: the group is in the folder of
+    the version, and each file of the archive ends with a zero (writer.rs counts one byte more)."""
+    root = _crust_gather(kinds, logs, folder, group_ends_with="-")
+    for path in root.rglob("*.yaml"):
+        path.write_bytes(path.read_bytes() + b"\0")
+    return packed(root)
+
+
+def _crust_gather(
+    kinds: list[Listed], logs: list[Log], folder: Path, *, group_ends_with: str
+) -> Path:
+    root = folder / "crust-gather"
+    for kind in kinds:
+        for namespace, items in kind.by_namespace().items():
+            home = root / "namespaces" / namespace if namespace else root / "cluster"
+            for item in items:
+                name = item["metadata"]["name"]
+                version = kind.api_version.replace("/", group_ends_with)
+                path = home / version / kind.kind.lower() / f"{name}.yaml"
+                _write(path, _yaml(item))
+    for log in logs:
+        which = "previous" if log.is_previous else "current"
+        pod = root / "namespaces" / log.namespace / "v1" / "pod" / log.pod
+        _write(pod / log.container / f"{which}.log", log.text)
+    return root
 
 
 def velero(kinds: list[Listed], logs: list[Log], folder: Path) -> Path:
@@ -232,13 +249,14 @@ def packed(folder: Path) -> Path:
 
 
 ALL = {each.__name__: each for each in (
-    kubectl_yaml, kubectl_json, must_gather, support_bundle, crust_gather, velero,
+    kubectl_yaml, kubectl_json, must_gather, support_bundle, crust_gather, new_crust_gather, velero,
 )}  # fmt: skip
-WITH_LOGS = {"must_gather", "support_bundle", "crust_gather"}
+WITH_LOGS = {"must_gather", "support_bundle", "crust_gather", "new_crust_gather"}
 TOOLS = {
     "kubectl_yaml": "lists of kubectl", "kubectl_json": "lists of kubectl",
     "must_gather": "must-gather", "support_bundle": "support bundle",
-    "crust_gather": "crust-gather", "velero": "Velero backup",
+    "crust_gather": "crust-gather", "new_crust_gather": "crust-gather",
+    "velero": "Velero backup",
 }  # fmt: skip
 
 
