@@ -17,6 +17,7 @@ from inkube.apiserver.commands import failures
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.manifests import Manifest, ManifestError
 from inkube.apiserver.plans import Applied, Outcome, Plan, PlanError, PlanOptions, savedplans
+from inkube.apiserver.validate import InputError, files
 
 _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 """The options that --apply takes."""
@@ -26,7 +27,7 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.option(
     "-f",
     "--filename",
-    "files",
+    "paths",
     multiple=True,
     metavar="FILE",
     help="A file or a folder of objects; `-` is standard input. Repeat it for more.",
@@ -94,7 +95,7 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.pass_context
 def plan_command(
     called: click.Context,
-    files: tuple[str, ...],
+    paths: tuple[str, ...],
     *,
     data: Path,
     context: str | None,
@@ -129,7 +130,7 @@ def plan_command(
     if saved is not None:
         _check_alone(called)
         sys.exit(_apply(saved, kubeconfig, target))
-    if not files:
+    if not paths:
         raise click.UsageError("name the objects with -f, or a saved plan with --apply")
     if client_side and force_conflicts:
         raise click.UsageError("--client-side finds no conflicts: leave out --force-conflicts")
@@ -151,8 +152,8 @@ def plan_command(
         raise click.ClickException(
             f"{data}: no such file; name the cluster with --data FILE or --from-cluster CONTEXT"
         )
-    with failures.reported(PlanError, ClusterError, ManifestError, ValueError):
-        wanted = _read(files)
+    with failures.reported(PlanError, ClusterError, ManifestError, InputError, ValueError):
+        wanted = _read(paths)
         planned = partial(_plan, manifest_list=wanted, options=options, workloads=workloads)
         if context is None:
             found = asyncio.run(planned(data))
@@ -234,12 +235,9 @@ async def _plan_of_cluster(cluster: Cluster, plan: Callable[[Path], Awaitable[Pl
         return await plan(data)
 
 
-def _read(files: Sequence[str]) -> list[Manifest]:
-    """Return the objects in the files. Raises ManifestError, OSError."""
-    found: list[Manifest] = []
-    for file in files:
-        if file == "-":
-            found += manifests.parse("<stdin>", sys.stdin.buffer.read())
-        else:
-            found += manifests.read([file])
-    return found
+def _read(paths: Sequence[str]) -> list[Manifest]:
+    """Return the objects in files, as `inkube validate` reads these. Raises ManifestError,
+    InputError."""
+    return [
+        each for file in files.find(paths) for each in manifests.parse(file.name, files.read(file))
+    ]

@@ -1,3 +1,4 @@
+from inkube.apiserver.validate import files as files
 from inkube.apiserver.validate import printable as printable
 from inkube.apiserver.validate import reports as reports
 from inkube.apiserver.validate import settings as settings

@@ -61,7 +61,7 @@ def read(file: File) -> bytes:
     if len(content) > MOST:
         raise InputError(
             f"{file.name} contains more than {MOST >> 20} MiB{' unpacked' if packed else ''}: "
-            "split it, or leave it out with --exclude"
+            "split it, or leave it out"
         )
     return _in_utf8(content)
 

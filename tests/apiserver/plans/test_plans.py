@@ -1,5 +1,6 @@
 """`inkube plan`: outcomes, output, exit codes."""
 
+import gzip
 import json
 
 import boats
@@ -207,3 +208,13 @@ def test_a_plan_without_data_says_how_to_name_the_cluster(tmp_path, config_map):
     done = CliRunner().invoke(main, ["plan", "-f", str(file), "--data", str(data)])
     assert done.exit_code == 1
     assert "missing.db: no such file; name the cluster with --data FILE or" in done.stderr
+
+
+def test_objects_are_read_from_compressed_files_and_from_standard_input(data, tmp_path, config_map):
+    text = json.dumps(config_map("sky"))
+    (tmp_path / "a.json.gz").write_bytes(gzip.compress(text.encode()))
+    for name, given in ((str(tmp_path / "a.json.gz"), b""), ("-", text.encode("utf-16"))):
+        done = CliRunner().invoke(main, ["plan", "-f", name, "--data", str(data)], input=given)
+        assert "ConfigMap default/sky" in done.stdout, done.stderr
+    done = CliRunner().invoke(main, ["plan", "-f", "missing.yaml", "--data", str(data)])
+    assert (done.exit_code, done.stderr) == (1, "Error: missing.yaml: no such file or folder\n")
