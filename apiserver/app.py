@@ -24,7 +24,7 @@ from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import console, faults, http, registry, watching
-from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows
+from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows, Pending, answered
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
 from inkube.apiserver.handlers import STREAMING_SUBRESOURCES, WATCHES, Routes
@@ -191,7 +191,7 @@ class App:
             context.user = request.impersonation.user
         elif context.user is None:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
-                context.user = self._parts.access.identify(request)
+                context.user = await answered(partial(self._parts.access.identify, request))
         body = getattr(response, "body", None)
         finished = http.audit.FinishedRequest(
             id=request_id,
@@ -305,7 +305,10 @@ class App:
             return await parts.pages(request, info, ANONYMOUS)
         if info.is_resource and not info.namespace:
             info = parts.routes.with_namespace(info)
-        user = self._admit(request, info)
+        try:
+            user = self._admit(request, info)
+        except Pending:
+            user = await answered(partial(self._admit, request, info))
         request.flow = parts.flows.of(info, user)
         if audit_context is not None:
             audit_context.user = user

@@ -180,6 +180,23 @@ class ServerOptions:
     client_ca_file: Path | None = option(
         None, "Accept client certificates of this authority (PEM).", group=ACCESS
     )
+    requestheader_client_ca_file: Path | None = option(
+        None,
+        "Accept users in headers from proxies with client certificates of this authority (PEM).",
+    )
+    requestheader_allowed_names: Sequence[str] = option(
+        (), "Common names of these proxies; if empty, all of the authority."
+    )
+    requestheader_username_headers: Sequence[str] = option(
+        ("X-Remote-User",), "Headers with the name of the user; the first one that is there."
+    )
+    requestheader_uid_headers: Sequence[str] = option((), "Headers with the uid of the user.")
+    requestheader_group_headers: Sequence[str] = option(
+        ("X-Remote-Group",), "Headers with groups of the user."
+    )
+    requestheader_extra_headers_prefix: Sequence[str] = option(
+        ("X-Remote-Extra-",), "Prefixes of headers with other facts about the user."
+    )
     tls: bool = option(False, "Serve TLS with a new certificate.", group=ACCESS)
     tls_cert_file: Path | None = option(
         None, "Serve TLS with this certificate (PEM).", group=ACCESS

@@ -44,6 +44,12 @@ class OptionValues(TypedDict, total=False):
     retry_seconds: float
     token_auth_file: Path | None
     client_ca_file: Path | None
+    requestheader_client_ca_file: Path | None
+    requestheader_allowed_names: Sequence[str]
+    requestheader_username_headers: Sequence[str]
+    requestheader_uid_headers: Sequence[str]
+    requestheader_group_headers: Sequence[str]
+    requestheader_extra_headers_prefix: Sequence[str]
     tls: bool
     tls_cert_file: Path | None
     tls_private_key_file: Path | None

@@ -105,7 +105,11 @@ def context(options: Options, serving_certificate: tls.Certificate | None) -> ss
     return (
         None
         if serving_certificate is None
-        else tls.context(serving_certificate, options.client_ca_file, options.tls_min_version)
+        else tls.context(
+            serving_certificate,
+            tuple(filter(None, (options.client_ca_file, options.requestheader_client_ca_file))),
+            options.tls_min_version,
+        )
     )
 
 
@@ -132,6 +136,7 @@ def build(
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
         stored_tokens=_stored_tokens(options, store, system_fields),
+        front_proxy=_front_proxy(options),
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
@@ -170,15 +175,48 @@ def _stored_tokens(
     return auth.BootstrapTokens(store, lambda: system_fields.now().timestamp()).user
 
 
+def _front_proxy(options: Options) -> "auth.FrontProxy | None":
+    authority = options.requestheader_client_ca_file
+    if authority is None:
+        return None
+    return auth.FrontProxy(authority, options.client_ca_file, _proxy_headers(options))
+
+
+def trusted_proxies(options: Options, identity: "auth.Identity") -> dict[str, str]:
+    """Return what extension servers must know of proxies and client certificates: the data of
+    their ConfigMap. Raises OSError."""
+    data = {}
+    if options.client_ca_file is not None:
+        data["client-ca-file"] = options.client_ca_file.read_text()
+    authority = options.requestheader_client_ca_file
+    if authority is None:
+        return {**data, **auth.frontproxy.config_map_data(identity)}
+    headers = _proxy_headers(options)
+    return {**data, **auth.frontproxy.config_map_data(identity, authority.read_text(), headers)}
+
+
+def _proxy_headers(options: Options) -> "auth.Names":
+    return auth.Names(
+        allowed=options.requestheader_allowed_names,
+        users=options.requestheader_username_headers,
+        uids=options.requestheader_uid_headers,
+        groups=options.requestheader_group_headers,
+        extras=options.requestheader_extra_headers_prefix,
+    )
+
+
 def has_credentials(options: Options) -> bool:
     """Whether the server authenticates users."""
-    return options.token_auth_file is not None or options.client_ca_file is not None
+    files = (
+        options.token_auth_file, options.client_ca_file, options.requestheader_client_ca_file,
+    )  # fmt: skip
+    return any(file is not None for file in files)
 
 
 def origins(options: Options) -> Origins:
     """Return the allowed origins. If browsers need no token, other origins cannot even send
     requests."""
-    trusts = not has_credentials(options) or options.client_ca_file is not None
+    trusts = not has_credentials(options) or _trusts_certificates(options)
     return Origins(options.allow_origins, options.cors_allowed_origins, protects=trusts)
 
 
@@ -201,8 +239,13 @@ def check(options: Options) -> None:
         raise ValueError("give --anonymous-auth or --authentication-config, not both")
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         raise ValueError("give both the TLS certificate and its private key, or neither")
-    if options.client_ca_file is not None and not _wants_tls(options):
+    if _trusts_certificates(options) and not _wants_tls(options):
         raise ValueError("client certificates need TLS (--tls, or a certificate and its key)")
+
+
+def _trusts_certificates(options: Options) -> bool:
+    authorities = options.client_ca_file, options.requestheader_client_ca_file
+    return any(authority is not None for authority in authorities)
 
 
 def _wants_tls(options: Options) -> bool:

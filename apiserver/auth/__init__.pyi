@@ -25,11 +25,15 @@ from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
 from inkube.apiserver.auth.ciphers import Fernet as Fernet
 from inkube.apiserver.auth.flows import Flows as Flows
 from inkube.apiserver.auth.frontproxy import Identity as Identity
+from inkube.apiserver.auth.frontproxy import Names as Names
 from inkube.apiserver.auth.keyfiles import KeyFiles as KeyFiles
 from inkube.apiserver.auth.keyfiles import Keys as Keys
 from inkube.apiserver.auth.keyfiles import new_token as new_token
+from inkube.apiserver.auth.pending import Pending as Pending
+from inkube.apiserver.auth.pending import answered as answered
 from inkube.apiserver.auth.rbac import GROUP as GROUP
 from inkube.apiserver.auth.rbac import RBAC as RBAC
+from inkube.apiserver.auth.requestheaders import FrontProxy as FrontProxy
 from inkube.apiserver.auth.rules import EVERY_PATH as EVERY_PATH
 from inkube.apiserver.auth.rules import EVERYTHING as EVERYTHING
 from inkube.apiserver.auth.rules import Rule as Rule

@@ -11,7 +11,7 @@ from typing import Any
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver import streaming
+from inkube.apiserver import auth, streaming
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
     CREDENTIAL,
@@ -41,11 +41,13 @@ class Authenticator:
     advice: str = ""
     stored_tokens: Callable[[str], User | None] | None = None
     """Returns the user of a token that is a stored object (a bootstrap token); None without."""
+    front_proxy: "auth.FrontProxy | None" = None
+    """Reads the headers of an authenticating proxy; None without."""
 
     def identify(self, request: web.BaseRequest) -> User:
         """The user of a request. Raises StatusError 401."""
         if self.certificates:
-            user = _of_certificate(request)
+            user = self._of_connection(request)
             if user is not None:
                 return with_authenticated(user)
         token = bearer(request.headers.get(hdrs.AUTHORIZATION, "")) or _of_protocols(request)
@@ -58,6 +60,15 @@ class Authenticator:
         if self.fallback is None or (paths is not None and request.path not in paths):
             raise status.unauthorized()
         return self.fallback
+
+    def _of_connection(self, request: web.BaseRequest) -> User | None:
+        """Return the user whom a front proxy or the client's certificate names."""
+        if self.front_proxy is None:
+            return _of_certificate(request)
+        user = self.front_proxy.user(request)
+        if user is None and self.front_proxy.is_client(request):
+            user = _of_certificate(request)
+        return user
 
     def has_certificate(self, request: web.BaseRequest) -> bool:
         """Whether the client of a request has shown a certificate."""

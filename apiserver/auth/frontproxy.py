@@ -11,7 +11,7 @@ import json
 import re
 import ssl
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -30,6 +30,18 @@ _VALID = timedelta(days=3650)
 _USER, _UID, _GROUP, _EXTRA = "X-Remote-User", "X-Remote-Uid", "X-Remote-Group", "X-Remote-Extra-"
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----\n", re.DOTALL)
 _UNESCAPED = "!#$&'*+-.^_`|~"  # permitted in a header's name, in addition to letters and digits
+
+
+class Names(NamedTuple):
+    """The headers of front proxies that describe a user, and the common names of their
+    certificates; any name if empty."""
+
+    allowed: Collection[str] = ()
+    users: Sequence[str] = ()
+    uids: Sequence[str] = ()
+    groups: Sequence[str] = ()
+    extras: Sequence[str] = ()
+    """Prefixes of headers."""
 
 
 class Identity(NamedTuple):
@@ -69,15 +81,24 @@ def parse(pem: bytes) -> Identity:
     return identity
 
 
-def config_map_data(identity: Identity) -> dict[str, str]:
-    """Return the data of the ConfigMap."""
+def config_map_data(
+    identity: Identity, authority: str = "", trusted: Names | None = None
+) -> dict[str, str]:
+    """Return the data of the ConfigMap: this server's own identity, and the authority and the
+    headers of the front proxies that it trusts."""
+    trusted = trusted or Names(allowed=(NAME,))
+
+    def both(own: str, others: Collection[str]) -> str:
+        return json.dumps(list(dict.fromkeys((*others, own))))
+
     return {
-        "requestheader-allowed-names": json.dumps([NAME]),
-        "requestheader-client-ca-file": identity.authority.decode(),
-        "requestheader-extra-headers-prefix": json.dumps([_EXTRA]),
-        "requestheader-group-headers": json.dumps([_GROUP]),
-        "requestheader-uid-headers": json.dumps([_UID]),
-        "requestheader-username-headers": json.dumps([_USER]),
+        # without names, every proxy of the authorities is trusted
+        "requestheader-allowed-names": both(NAME, trusted.allowed) if trusted.allowed else "[]",
+        "requestheader-client-ca-file": authority + identity.authority.decode(),
+        "requestheader-extra-headers-prefix": both(_EXTRA, trusted.extras),
+        "requestheader-group-headers": both(_GROUP, trusted.groups),
+        "requestheader-uid-headers": both(_UID, trusted.uids),
+        "requestheader-username-headers": both(_USER, trusted.users),
     }
 
 

@@ -5,6 +5,7 @@
 
 import ssl
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,10 +55,10 @@ def read(certificate: Path, key: Path) -> Certificate:
 
 
 def context(
-    certificate: Certificate, client_authority: Path | None = None, oldest: str = ""
+    certificate: Certificate, client_authorities: Sequence[Path] = (), oldest: str = ""
 ) -> ssl.SSLContext:
-    """Return a server's TLS context. With an authority, clients can present certificates, which it
-    must have signed. `oldest` is the oldest version of TLS, as Kubernetes names it.
+    """Return a server's TLS context. With authorities, clients can present certificates, which one
+    of them must have signed. `oldest` is the oldest version of TLS, as Kubernetes names it.
 
     Raises ssl.SSLError or OSError for unreadable files, ValueError for an invalid authority.
     """
@@ -70,7 +71,7 @@ def context(
         key.write_bytes(certificate.key)
         # otherwise, OpenSSL would prompt for the password of an encrypted key
         ssl_context.load_cert_chain(chain, key, password=b"")
-    if client_authority is not None:
+    for client_authority in client_authorities:
         try:
             trust(ssl_context, client_authority.read_text(encoding="ascii"))
         except (ssl.SSLError, ValueError) as error:

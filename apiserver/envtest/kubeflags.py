@@ -49,6 +49,12 @@ SUPPORTED: Mapping[str, Flag] = {
     "kubernetes-version": Flag("text", "The version to serve, such as 1.33; the newest."),
     "logging-format": Flag("text", "text or json."),
     "v": Flag("text", "From 3 on, log requests; from 4 on, log details."),
+    "requestheader-allowed-names": Flag("list", "Common names of front proxies; all if empty."),
+    "requestheader-client-ca-file": Flag("text", "Accept front proxies of this authority."),
+    "requestheader-extra-headers-prefix": Flag("list", "Prefixes of headers: X-Remote-Extra-."),
+    "requestheader-group-headers": Flag("list", "Headers with groups: X-Remote-Group."),
+    "requestheader-uid-headers": Flag("list", "Headers with a uid: X-Remote-Uid."),
+    "requestheader-username-headers": Flag("list", "Headers with a name: X-Remote-User."),
     "runtime-config": Flag("list", "Versions that are not served: batch/v1=false."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
@@ -118,9 +124,6 @@ UNSUPPORTED_OPTIONS = (
     "oidc-ca-file", "oidc-client-id", "oidc-groups-claim", "oidc-groups-prefix", "oidc-issuer-url",
     "oidc-required-claim", "oidc-signing-algs", "oidc-username-claim", "oidc-username-prefix",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
-    "requestheader-allowed-names", "requestheader-client-ca-file",
-    "requestheader-extra-headers-prefix", "requestheader-group-headers",
-    "requestheader-uid-headers", "requestheader-username-headers",
     "show-hidden-metrics-for-version", "strict-transport-security-directives",
     "tls-cipher-suites", "tls-sni-cert-key", "tracing-config-file",
 )  # fmt: skip
@@ -182,6 +185,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         ("audit-log-path", "audit_log"),
         ("audit-policy-file", "audit_policy_file"),
         ("client-ca-file", "client_ca_file"),
+        ("requestheader-client-ca-file", "requestheader_client_ca_file"),
         ("service-account-signing-key-file", "service_account_signing_key_file"),
         ("token-auth-file", "token_auth_file"),
     ):
@@ -206,6 +210,14 @@ def options(arguments: Arguments) -> dict[str, Any]:
     ):
         if arguments.last(flag):
             result[option] = _seconds(flag, arguments.last(flag))
+    for flag in (
+        "requestheader-allowed-names",
+        "requestheader-username-headers",
+        "requestheader-uid-headers",
+        "requestheader-group-headers",
+        "requestheader-extra-headers-prefix",
+    ):
+        result[flag.replace("-", "_")] = tuple(filter(None, arguments.all(flag)))
     if arguments.last("service-node-port-range"):
         result["service_node_port_range"] = arguments.last("service-node-port-range")
     return result

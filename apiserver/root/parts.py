@@ -150,7 +150,7 @@ def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defa
         authority=authority,
         creates=not core.read_only,
         creates_identity=options.modules != "none",
-        proxies=lambda: auth.frontproxy.config_map_data(front_proxy()),
+        proxies=lambda: security.trusted_proxies(options, front_proxy()),
         minor=core.options.release.minor,
         module_roles=options.module_roles,
     )

@@ -1,0 +1,117 @@
+"""Users that an authenticating proxy names in headers. Loaded only with its authority.
+
+The proxy shows a client certificate of its own authority. Its certificates name no users, and
+certificates of other authorities allow no such headers. Follows
+apiserver/pkg/authentication/request/headerrequest.
+"""
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from aiohttp import web
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.x509.oid import NameOID
+from multidict import CIMultiDictProxy
+
+from inkube.apiserver.auth.frontproxy import Names
+from inkube.apiserver.registry import User
+
+_MAX_CERTIFICATES = 256  # whose kinds are remembered
+
+
+class _Kind(NamedTuple):
+    """What the certificate of a client can be used for; it can be both."""
+
+    is_proxy: bool
+    is_client: bool
+    common_name: str
+
+
+class FrontProxy:
+    """Reads the user in the headers of a trusted proxy. `clients` are the authorities of other
+    clients. Raises ValueError for files without certificates."""
+
+    def __init__(self, authority: Path, clients: Path | None, names: Names) -> None:
+        self._proxies = _authorities(authority)
+        self._clients = [] if clients is None else _authorities(clients)
+        self._names = names
+        self._kinds: dict[bytes, _Kind] = {}
+
+    def user(self, request: web.BaseRequest) -> User | None:
+        """Return the user in the headers; None if no trusted proxy has sent them."""
+        name = _first(request.headers, self._names.users)
+        kind = self._kind(request) if name else None
+        if kind is None or not kind.is_proxy:
+            return None
+        if self._names.allowed and kind.common_name not in self._names.allowed:
+            return None
+        return self._read(name, request.headers)
+
+    def is_client(self, request: web.BaseRequest) -> bool:
+        """Whether the certificate of a request is that of a user."""
+        kind = self._kind(request)
+        return kind is not None and kind.is_client
+
+    def _kind(self, request: web.BaseRequest) -> "_Kind | None":
+        connection: ssl.SSLObject | None = request.get_extra_info("ssl_object")
+        raw = None if connection is None else connection.getpeercert(binary_form=True)
+        if connection is None or raw is None:
+            return None
+        if raw not in self._kinds:
+            if len(self._kinds) >= _MAX_CERTIFICATES:
+                self._kinds.clear()
+            # TLS has found one of these authorities above the certificate
+            trusted = connection.context.get_ca_certs(binary_form=True)
+            self._kinds[raw] = self._kind_of(raw, trusted)
+        return self._kinds[raw]
+
+    def _kind_of(self, raw: bytes, trusted: Sequence[bytes]) -> "_Kind":
+        certificate = x509.load_der_x509_certificate(raw)
+        others = (x509.load_der_x509_certificate(each) for each in trusted)
+        clients = [*self._clients, *(each for each in others if each not in self._proxies)]
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        return _Kind(
+            _is_signed(certificate, self._proxies),
+            _is_signed(certificate, clients),
+            str(names[-1].value) if names else "",
+        )
+
+    def _read(self, name: str, headers: CIMultiDictProxy[str]) -> User:
+        groups = tuple(
+            value for header in self._names.groups for value in headers.getall(header, ())
+        )
+        extra: dict[str, list[str]] = {}
+        for prefix in self._names.extras:
+            for header, value in headers.items():
+                if header.lower().startswith(prefix.lower()):
+                    key = unquote(header[len(prefix) :].lower())
+                    extra.setdefault(key, []).append(value)
+        extras = tuple((key, tuple(values)) for key, values in extra.items())
+        return User(name, _first(headers, self._names.uids), groups, extras)
+
+
+def _authorities(path: Path) -> list[x509.Certificate]:
+    """Return the certificates in a file. Raises ValueError, OSError."""
+    try:
+        return x509.load_pem_x509_certificates(path.read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path} contains no certificate in PEM: {error}") from error
+
+
+def _first(headers: CIMultiDictProxy[str], names: Sequence[str]) -> str:
+    return next(filter(None, (headers.get(name, "") for name in names)), "")
+
+
+def _is_signed(certificate: x509.Certificate, authorities: Sequence[x509.Certificate]) -> bool:
+    """Return whether one of the authorities has signed a certificate directly."""
+    for authority in authorities:
+        try:
+            certificate.verify_directly_issued_by(authority)
+        except (ValueError, TypeError, InvalidSignature):
+            continue
+        return True
+    return False
