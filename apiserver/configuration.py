@@ -216,10 +216,14 @@ class ServerOptions:
     enable_bootstrap_token_auth: bool = option(
         False, "Whether Secrets `bootstrap-token-…` in `kube-system` are credentials."
     )
-    authentication_config: Path | None = option(
+    authentication_config: Any = option(
         None,
-        "An `apiserver.config.k8s.io` AuthenticationConfiguration: the paths of anonymous "
-        "requests. JWT issuers are not supported.",
+        "Accept the tokens of JWT issuers, and limit anonymous requests to some paths. The file of "
+        "an `apiserver.config.k8s.io` AuthenticationConfiguration, or the object itself.",
+        group=ACCESS,
+    )
+    oidc_signing_algs: Sequence[str] = option(
+        (), "Accepted algorithms of tokens of JWT issuers; if empty, all asymmetric ones."
     )
     tls_min_version: str = option(
         "",

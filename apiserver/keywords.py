@@ -56,7 +56,8 @@ class OptionValues(TypedDict, total=False):
     authorization_mode: str
     anonymous_auth: bool
     enable_bootstrap_token_auth: bool
-    authentication_config: Path | None
+    authentication_config: Any
+    oidc_signing_algs: Sequence[str]
     tls_min_version: str
     service_account_max_token_expiration: float
     service_account_jwks_uri: str

@@ -1,19 +1,49 @@
-"""The file of `--authentication-config`: which paths anonymous requests may use.
+"""The AuthenticationConfiguration of a server: anonymous requests and JWT issuers.
 
-JWT issuers are not supported: their tokens are refused, and the log says so. Follows
-apiserver/pkg/apis/apiserver AuthenticationConfiguration.
+Follows apiserver/pkg/apis/apiserver, AuthenticationConfiguration, and its validation.
 """
 
-import logging
-from collections.abc import Collection
+import base64
+import ssl
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
-from inkube.schemas import golang
+from inkube.apiserver import auth, http
+from inkube.apiserver.access import configobjects
+from inkube.schemas import fielderrors
+from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
-logger = logging.getLogger(__name__)
-_GROUP = "apiserver.config.k8s.io"
-_KIND = "AuthenticationConfiguration"
+_WHAT = "authentication configuration"
+_MAPPING = {"claim": None, "prefix": None, "expression": None}
+_SHAPE: configobjects.Shape = {
+    "anonymous": {"enabled": None, "conditions": [{"path": None}]},
+    "jwt": [
+        {
+            "issuer": {
+                "url": None,
+                "discoveryURL": None,
+                "certificateAuthority": None,
+                "audiences": [None],
+                "audienceMatchPolicy": None,
+                "egressSelectorType": None,
+            },
+            "claimValidationRules": [
+                {"claim": None, "requiredValue": None, "expression": None, "message": None}
+            ],
+            "claimMappings": {
+                "username": _MAPPING,
+                "groups": _MAPPING,
+                "uid": {"claim": None, "expression": None},
+                "extra": [{"key": None, "valueExpression": None}],
+            },
+            "userValidationRules": [{"expression": None, "message": None}],
+        }
+    ],
+}
+_MAX_ISSUERS = 64
 
 
 class Anonymous(NamedTuple):
@@ -23,24 +53,148 @@ class Anonymous(NamedTuple):
     paths: Collection[str] | None = None
 
 
-def read(path: Path) -> Anonymous:
-    """Read a file. Raises ValueError for a file that is no such configuration."""
-    failure = f'failed to load authentication configuration from file "{path}"'
-    try:
-        document = golang.goyaml.loads(path.read_bytes()).value
-    except OSError as error:
-        raise ValueError(f"{failure}: {golang.gotext.open_error(path, error)}") from error
-    except golang.unmarshal.DecodeError as error:
-        raise ValueError(f"{failure}: {error}") from error
-    members = document if isinstance(document, dict) else {}
-    group = str(members.get("apiVersion", "")).partition("/")[0]
-    if (group, members.get("kind")) != (_GROUP, _KIND):
-        raise ValueError(f"{failure}: expected {_KIND} of {_GROUP}")
-    if members.get("jwt"):
-        logger.warning("JWT issuers of %s are not supported: their tokens are refused", path)
+class Settings(NamedTuple):
+    """What a configuration asks for; `issuers` are the members of `jwt`."""
+
+    anonymous: Anonymous
+    issuers: Sequence[Object] = ()
+
+
+def read(source: "Path | str | Mapping[str, Any]") -> Settings:
+    """Read a file, or an object. Raises ValueError for another kind and for unknown members."""
+    members = configobjects.read(source, "AuthenticationConfiguration", _SHAPE, _WHAT)
     anonymous = members.get("anonymous")
+    issuers = members.get("jwt") or ()
     if anonymous is None:
-        return Anonymous()
+        return Settings(Anonymous(), issuers)
     conditions = anonymous.get("conditions")
+    is_enabled = bool(anonymous.get("enabled"))
+    if conditions and not is_enabled:
+        why = "enabled should be set to true when conditions are defined"
+        raise _invalid([fielderrors.invalid("anonymous.conditions", conditions, why)])
     paths = None if conditions is None else frozenset(each.get("path", "") for each in conditions)
-    return Anonymous(bool(anonymous.get("enabled")), paths or None)
+    return Settings(Anonymous(is_enabled, paths or None), issuers)
+
+
+def issuers(
+    members: Sequence[Object],
+    client: "auth.Outgoing",
+    now: Callable[[], float],
+    *,
+    own: Collection[str],
+    algorithms: Sequence[str],
+) -> "list[auth.Issuer]":
+    """Return the JWT issuers. `own` are the issuers of tokens of service accounts. Raises
+    ValueError for invalid settings."""
+    mappers = [auth.Mapper(each, f"jwt[{index}]") for index, each in enumerate(members)]
+    errors = list(_problems(members, own))
+    errors += [error for mapper in mappers for error in mapper.errors]
+    if errors:
+        raise _invalid(errors)
+    wrong = next((each for each in algorithms if each not in auth.jwtissuers.ALGORITHMS), None)
+    if wrong is not None:
+        raise ValueError(f'oidc: unsupported signing alg: "{wrong}"')
+    return [
+        auth.Issuer(
+            (issuer := each["issuer"])["url"],
+            issuer["audiences"],
+            mapper,
+            auth.jwtissuers.Connection(
+                auth.jwtissuers.discovery_url(issuer["url"], issuer.get("discoveryURL") or ""),
+                http.dialing.context(_bundle(issuer)),
+                client,
+            ),
+            now,
+            algorithms or auth.jwtissuers.ALGORITHMS,
+        )
+        for each, mapper in zip(members, mappers, strict=True)
+    ]
+
+
+def _invalid(errors: Sequence[FieldError]) -> ValueError:
+    return ValueError(f"invalid {_WHAT}: {fielderrors.joined(errors)}")
+
+
+def _bundle(issuer: Object) -> str:
+    return base64.b64encode((issuer.get("certificateAuthority") or "").encode()).decode()
+
+
+def _problems(members: Sequence[Object], own: Collection[str]) -> Iterator[FieldError]:
+    """Yield the errors of issuers, apart from those of claims (ValidateAuthenticationConfiguration,
+    validateIssuer)."""
+    if len(members) > _MAX_ISSUERS:
+        yield fielderrors.too_many("jwt", len(members), _MAX_ISSUERS)
+    seen: set[str] = set()
+    for index, member in enumerate(members):
+        place, issuer = f"jwt[{index}].issuer", member.get("issuer") or {}
+        url, discovery = issuer.get("url") or "", issuer.get("discoveryURL") or ""
+        if not url:
+            yield fielderrors.required(f"{place}.url")
+        else:
+            yield from _url_problems(f"{place}.url", url, own)
+        if discovery:
+            if url.rstrip("/") == discovery.rstrip("/"):
+                why = "discoveryURL must be different from URL"
+                yield fielderrors.invalid(f"{place}.discoveryURL", discovery, why)
+            yield from _url_problems(f"{place}.discoveryURL", discovery, ())
+        yield from _audience_problems(place, issuer)
+        yield from _authority_problems(place, issuer)
+        if issuer.get("egressSelectorType"):
+            # the feature gate is on, but there is no egress selector here
+            selector = issuer["egressSelectorType"]
+            why = "egress selectors are not supported here"
+            yield fielderrors.invalid(f"{place}.egressSelectorType", selector, why)
+        for member_name, value in (("url", url), ("discoveryURL", discovery)):
+            if value and f"{member_name} {value}" in seen:
+                yield fielderrors.duplicate(f"{place}.{member_name}", value)
+            seen.add(f"{member_name} {value}")
+
+
+def _url_problems(path: str, url: str, own: Collection[str]) -> Iterator[FieldError]:
+    if url in own:
+        listed = " ".join(sorted(own))
+        why = f"URL must not overlap with disallowed issuers: [{listed}]"
+        yield fielderrors.invalid(path, url, why)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        yield fielderrors.invalid(path, url, str(error))
+        return
+    if parts.scheme != "https":
+        yield fielderrors.invalid(path, url, "URL scheme must be https")
+    if parts.username is not None or parts.password is not None:
+        yield fielderrors.invalid(path, url, "URL must not contain a username or password")
+    if parts.query:
+        yield fielderrors.invalid(path, url, "URL must not contain a query")
+    if parts.fragment:
+        yield fielderrors.invalid(path, url, "URL must not contain a fragment")
+
+
+def _audience_problems(place: str, issuer: Object) -> Iterator[FieldError]:
+    audiences, policy = issuer.get("audiences") or [], issuer.get("audienceMatchPolicy") or ""
+    path, where = f"{place}.audiences", f"{place}.audienceMatchPolicy"
+    if not audiences:
+        yield fielderrors.required(path, f"at least one {path} is required")
+        return
+    for index, audience in enumerate(audiences):
+        if not audience:
+            yield fielderrors.required(f"{path}[{index}]")
+        if audience in audiences[:index]:
+            yield fielderrors.duplicate(f"{path}[{index}]", audience)
+    if policy == "MatchAny":
+        return
+    if len(audiences) > 1:
+        why = "audienceMatchPolicy must be MatchAny for multiple audiences"
+        yield fielderrors.invalid(where, policy, why)
+    elif policy:
+        why = "audienceMatchPolicy must be empty or MatchAny for single audience"
+        yield fielderrors.invalid(where, policy, why)
+
+
+def _authority_problems(place: str, issuer: Object) -> Iterator[FieldError]:
+    if issuer.get("certificateAuthority"):
+        try:
+            http.dialing.client_context(_bundle(issuer))
+        except (ssl.SSLError, ValueError):
+            why = "data does not contain any valid RSA or ECDSA certificates"
+            yield fielderrors.invalid(f"{place}.certificateAuthority", "<omitted>", why)

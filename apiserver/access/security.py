@@ -4,8 +4,9 @@ A server without credentials is open to everyone and listens only on loopback ad
 addresses need a token file or a client certificate authority.
 """
 
+import contextlib
 import ssl
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,24 +120,29 @@ def build(
     system_fields: SystemFields,
     keys: Keys,
     serving_certificate: tls.Certificate | None,
+    exit_stack: contextlib.AsyncExitStack,
 ) -> Security:
-    """Build the security of a server, after `check`. Raises ValueError or OSError."""
+    """Build the security of a server, after `check`. `exit_stack` closes its connections to other
+    servers. Raises ValueError or OSError."""
     authorizer, rights, escalation = _authority(options, store)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
     tokens = {token or kubeconfig.ANYBODY: ADMIN} if token or is_open else {}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
-    is_anonymous, anonymous_paths = _anonymous(options)
+    config = options.authentication_config
+    settings = None if config is None else access.authenticationconfig.read(config)
+    is_anonymous, paths = settings.anonymous if settings else (options.anonymous_auth, None)
     authenticator = Authenticator(
         _accounts(options, store, system_fields, keys),
         fallback=_fallback(options, is_open=is_open) if is_anonymous else None,
-        anonymous_paths=anonymous_paths,
+        anonymous_paths=paths,
         tokens=tokens,
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
         stored_tokens=_stored_tokens(options, store, system_fields),
         front_proxy=_front_proxy(options),
+        sources=_token_sources(options, settings, system_fields, exit_stack),
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
@@ -210,7 +216,7 @@ def has_credentials(options: Options) -> bool:
     files = (
         options.token_auth_file, options.client_ca_file, options.requestheader_client_ca_file,
     )  # fmt: skip
-    return any(file is not None for file in files)
+    return options.authentication_config is not None or any(file is not None for file in files)
 
 
 def origins(options: Options) -> Origins:
@@ -233,7 +239,7 @@ def check(options: Options) -> None:
             "(--token-auth-file) or a certificate authority for clients (--client-ca-file)"
         )
     limited = not options.anonymous_auth or options.authentication_config is not None
-    if limited and not has_credentials(options):
+    if not options.anonymous_auth and not has_credentials(options):
         raise ValueError("limits of anonymous requests need a token file or client certificates")
     if limited and options.authentication_config is not None and not options.anonymous_auth:
         raise ValueError("give --anonymous-auth or --authentication-config, not both")
@@ -260,12 +266,24 @@ def _fallback(options: Options, *, is_open: bool) -> User | None:
     return None if options.authorization_mode == "AlwaysAllow" else ANONYMOUS
 
 
-def _anonymous(options: Options) -> "tuple[bool, Collection[str] | None]":
-    """Return whether requests without credentials are anonymous, and on which paths; None for
-    all."""
-    if options.authentication_config is None:
-        return options.anonymous_auth, None
-    return authenticationconfig.read(options.authentication_config)
+def _token_sources(
+    options: Options,
+    settings: "access.authenticationconfig.Settings | None",
+    system_fields: SystemFields,
+    exit_stack: contextlib.AsyncExitStack,
+) -> "list[auth.Issuer]":
+    """Return what verifies the tokens of other issuers. Raises ValueError."""
+    if settings is None or not settings.issuers:
+        return []
+    client = auth.Outgoing(options.release)
+    exit_stack.push_async_callback(client.close)
+    return access.authenticationconfig.issuers(
+        settings.issuers,
+        client,
+        lambda: system_fields.now().timestamp(),
+        own=tuple(options.service_account_issuer) or (ISSUER,),
+        algorithms=options.oidc_signing_algs,
+    )
 
 
 def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:

@@ -2,6 +2,7 @@ from inkube.apiserver.auth import attributes as attributes
 from inkube.apiserver.auth import certificates as certificates
 from inkube.apiserver.auth import frontproxy as frontproxy
 from inkube.apiserver.auth import keychecks as keychecks
+from inkube.apiserver.auth import jwtissuers as jwtissuers
 from inkube.apiserver.auth import keyfiles as keyfiles
 from inkube.apiserver.auth import rules as rules
 from inkube.apiserver.auth import signers as signers
@@ -26,9 +27,12 @@ from inkube.apiserver.auth.ciphers import Fernet as Fernet
 from inkube.apiserver.auth.flows import Flows as Flows
 from inkube.apiserver.auth.frontproxy import Identity as Identity
 from inkube.apiserver.auth.frontproxy import Names as Names
+from inkube.apiserver.auth.jwtclaims import Mapper as Mapper
+from inkube.apiserver.auth.jwtissuers import Issuer as Issuer
 from inkube.apiserver.auth.keyfiles import KeyFiles as KeyFiles
 from inkube.apiserver.auth.keyfiles import Keys as Keys
 from inkube.apiserver.auth.keyfiles import new_token as new_token
+from inkube.apiserver.auth.outgoing import Outgoing as Outgoing
 from inkube.apiserver.auth.pending import Pending as Pending
 from inkube.apiserver.auth.pending import answered as answered
 from inkube.apiserver.auth.rbac import GROUP as GROUP

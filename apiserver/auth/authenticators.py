@@ -7,7 +7,7 @@ import hashlib
 import ssl
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import hdrs, web
 
@@ -26,6 +26,15 @@ Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
 
 
+class TokenSource(Protocol):
+    """Verifies the tokens of one issuer."""
+
+    def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
+        """Return the user of a token; None if it is of another issuer. Without audiences in the
+        result, the token is for this server. Raises TokenRefused, and Pending if it must ask."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Authenticator:
     """Finds the user of a certificate or token. `fallback` is the user of requests with neither;
@@ -41,6 +50,8 @@ class Authenticator:
     advice: str = ""
     stored_tokens: Callable[[str], User | None] | None = None
     """Returns the user of a token that is a stored object (a bootstrap token); None without."""
+    sources: Sequence[TokenSource] = ()
+    """Verify tokens that this server has not issued: JWT issuers and a webhook, in this order."""
     front_proxy: "auth.FrontProxy | None" = None
     """Reads the headers of an authenticating proxy; None without."""
 
@@ -77,7 +88,7 @@ class Authenticator:
     def verify(self, token: str, audiences: Sequence[str] = ()) -> VerifiedToken:
         """The user of a token for one of the audiences (none: the server's own).
 
-        Raises TokenRefused with the error text of a TokenReview.
+        Raises TokenRefused with the error text of a TokenReview, and Pending.
         """
         audiences = audiences or self.accounts.audiences
         user = self.tokens.get(token)
@@ -88,13 +99,19 @@ class Authenticator:
             if shared:
                 return VerifiedToken(with_authenticated(user), shared)
             raise TokenRefused(INVALID)
-        try:
-            verified = self.accounts.verify(token, audiences)
-        except TokenRefused as error:
-            raise TokenRefused(f"[{INVALID}, {error}]") from error
-        if verified is None:
-            raise TokenRefused(INVALID)
-        return verified._replace(user=with_authenticated(verified.user))
+        refusals: list[str] = []
+        for source in (self.accounts, *self.sources):
+            try:
+                verified = source.verify(token, audiences)
+            except TokenRefused as error:
+                refusals.append(str(error))
+                continue
+            if verified is not None:
+                own = self.accounts.audiences
+                shared = verified.audiences or tuple(each for each in own if each in audiences)
+                if shared:
+                    return VerifiedToken(with_authenticated(verified.user), shared)
+        raise TokenRefused(f"[{', '.join((INVALID, *refusals))}]" if refusals else INVALID)
 
 
 def bearer(header: str) -> str:

@@ -25,6 +25,7 @@ _OLDEST, _NEWEST = (f"1.{releases.RECORDED[index].minor}" for index in (0, -1))
 _TYPES: dict[str, Any] = {
     "at": Moment(),
     "definitions": _PATH,
+    "authentication_config": _FILE,
     "snapshot": _FILE,
     "workloads": bool,
 }

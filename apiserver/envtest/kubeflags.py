@@ -23,7 +23,7 @@ SUPPORTED: Mapping[str, Flag] = {
     "admission-control-config-file": Flag("text", "Configuration of admission plugins."),
     "allow-privileged": Flag("bool", "Whether containers may be privileged; false."),
     "anonymous-auth": Flag("bool", "Whether requests without credentials are anonymous."),
-    "authentication-config": Flag("text", "Where requests may be anonymous."),
+    "authentication-config": Flag("text", "JWT issuers, and where requests may be anonymous."),
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
     "audit-log-format": Flag("text", "json or legacy."),
@@ -49,6 +49,15 @@ SUPPORTED: Mapping[str, Flag] = {
     "kubernetes-version": Flag("text", "The version to serve, such as 1.33; the newest."),
     "logging-format": Flag("text", "text or json."),
     "v": Flag("text", "From 3 on, log requests; from 4 on, log details."),
+    "oidc-ca-file": Flag("text", "Authority of the OpenID issuer."),
+    "oidc-client-id": Flag("text", "The audience of tokens of the OpenID issuer."),
+    "oidc-groups-claim": Flag("text", "The claim with the groups of a user."),
+    "oidc-groups-prefix": Flag("text", "What groups of the issuer begin with."),
+    "oidc-issuer-url": Flag("text", "Accept tokens of this OpenID issuer."),
+    "oidc-required-claim": Flag("text", "A claim that tokens must have: name=value."),
+    "oidc-signing-algs": Flag("list", "Accepted algorithms: RS256."),
+    "oidc-username-claim": Flag("text", "The claim with the name of a user: sub."),
+    "oidc-username-prefix": Flag("text", "What names of the issuer begin with; - is nothing."),
     "requestheader-allowed-names": Flag("list", "Common names of front proxies; all if empty."),
     "requestheader-client-ca-file": Flag("text", "Accept front proxies of this authority."),
     "requestheader-extra-headers-prefix": Flag("list", "Prefixes of headers: X-Remote-Extra-."),
@@ -121,8 +130,6 @@ UNSUPPORTED_OPTIONS = (
     "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
     "authorization-webhook-version", "disabled-metrics",
     "egress-selector-config-file", "kubernetes-service-node-port",
-    "oidc-ca-file", "oidc-client-id", "oidc-groups-claim", "oidc-groups-prefix", "oidc-issuer-url",
-    "oidc-required-claim", "oidc-signing-algs", "oidc-username-claim", "oidc-username-prefix",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "show-hidden-metrics-for-version", "strict-transport-security-directives",
     "tls-cipher-suites", "tls-sni-cert-key", "tracing-config-file",
@@ -218,6 +225,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "requestheader-extra-headers-prefix",
     ):
         result[flag.replace("-", "_")] = tuple(filter(None, arguments.all(flag)))
+    result |= _issuer(arguments)
     if arguments.last("service-node-port-range"):
         result["service_node_port_range"] = arguments.last("service-node-port-range")
     return result
@@ -344,17 +352,67 @@ def _check(arguments: Arguments) -> None:
             "--service-account-signing-key-file, --service-account-issuer, and --api-audiences "
             "should be specified together]"
         )
-    issuer = arguments.last("oidc-issuer-url")
-    if issuer and not issuer.startswith("https://"):
-        raise FlagError(
-            "invalid authentication configuration: jwt[0].issuer.url: Invalid value: "
-            f'"{issuer}": URL scheme must be https'
-        )
+    _check_issuer(arguments)
     if arguments.last("tls-min-version", "VersionTLS12") not in _TLS:
         raise FlagError(f'unknown tls version "{arguments.last("tls-min-version")}"')
     style = arguments.last("logging-format", "text")
     if style not in ("json", "text"):
         raise FlagError(f'format: Invalid value: "{style}": Unsupported log format')
+
+
+def _check_issuer(arguments: Arguments) -> None:
+    """Refuse an incomplete OpenID issuer. Raises FlagError."""
+    given = [name for name in arguments.values if name.startswith("oidc-")]
+    if given and arguments.last("authentication-config"):
+        raise FlagError("authentication-config file and oidc-* flags are mutually exclusive")
+    if given and not (arguments.last("oidc-issuer-url") and arguments.last("oidc-client-id")):
+        raise FlagError(
+            "oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags "
+            "are set"
+        )
+
+
+def _issuer(arguments: Arguments) -> dict[str, Any]:
+    """Return the options of the OpenID issuer; none without one. Raises OSError for its authority.
+
+    Follows pkg/kubeapiserver/options/authentication.go, ToAuthenticationConfig.
+    """
+    url = arguments.last("oidc-issuer-url")
+    if not url:
+        return {}
+    claim = arguments.last("oidc-username-claim", "sub")
+    prefix = arguments.last("oidc-username-prefix")
+    if not prefix and claim != "email":
+        prefix = f"{url}#"
+    mappings = {"username": {"claim": claim, "prefix": "" if prefix == "-" else prefix}}
+    if arguments.last("oidc-groups-claim"):
+        groups = {"prefix": arguments.last("oidc-groups-prefix")}
+        mappings["groups"] = {"claim": arguments.last("oidc-groups-claim"), **groups}
+    issuer: dict[str, Any] = {"url": url, "audiences": [arguments.last("oidc-client-id")]}
+    if arguments.last("oidc-ca-file"):
+        issuer["certificateAuthority"] = Path(arguments.last("oidc-ca-file")).read_text()
+    required = sorted(text.partition("=")[::2] for text in arguments.all("oidc-required-claim"))
+    configuration = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "anonymous": {"enabled": arguments.last("anonymous-auth", "true") in flags.TRUE},
+        "jwt": [
+            {
+                "issuer": issuer,
+                "claimMappings": mappings,
+                "claimValidationRules": [
+                    {"claim": name, "requiredValue": value} for name, value in required
+                ],
+            }
+        ],
+    }
+    algorithms = tuple(filter(None, arguments.all("oidc-signing-algs"))) or ("RS256",)
+    # the configuration says whether anonymous requests are accepted
+    return {
+        "authentication_config": configuration,
+        "oidc_signing_algs": algorithms,
+        "anonymous_auth": True,
+    }
 
 
 def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:

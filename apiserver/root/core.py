@@ -65,7 +65,9 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, system_fields, clock = base.store, base.system_fields, base.clock
     exit_stack = contextlib.AsyncExitStack()
-    guards = security.build(options, store, system_fields, base.keys, listener.certificate)
+    guards = security.build(
+        options, store, system_fields, base.keys, listener.certificate, exit_stack
+    )
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
     hooks = _webhooks(options, base, guards, addresses, exit_stack)

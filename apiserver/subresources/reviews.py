@@ -6,10 +6,11 @@ resource. Follows pkg/registry/authorization/* and pkg/registry/authentication/*
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from aiohttp import web
 
-from inkube.apiserver.auth import Attributes, Authenticator, Authorizer, TokenRefused
+from inkube.apiserver.auth import Attributes, Authenticator, Authorizer, TokenRefused, answered
 from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.registry import Request, SystemFields, User, Write, ownership
@@ -143,7 +144,7 @@ class ReviewHandler:
         await ownership.record(write)
         await exchange.engine.chain.mutate(write)
         await exchange.engine.chain.validate(write)
-        answer = self._review(request, obj)
+        answer = await answered(partial(self._review, request, obj))
         form = exchange.form
         if form.kind:
             answer = tables.partial(answer, form.version)

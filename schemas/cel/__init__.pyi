@@ -2,6 +2,7 @@ from inkube.schemas.cel.checking.estimator import estimate as estimate
 from inkube.schemas.cel.declarations import types as types
 from inkube.schemas.cel.declarations.environment import Environment as Environment
 from inkube.schemas.cel.declarations.environment import functions as functions
+from inkube.schemas.cel.declarations.escaping import unescape as unescape
 from inkube.schemas.cel.declarations.functions import CelError as CelError
 from inkube.schemas.cel.declarations.functions import CostExceededError as CostExceededError
 from inkube.schemas.cel.declarations.functions import EvalError as EvalError

@@ -6,7 +6,8 @@ Follows apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/v
 import re
 from collections.abc import Callable
 
-from inkube.schemas import caches
+from inkube.schemas import caches, fielderrors
+from inkube.schemas.fielderrors import FieldError
 
 Check = Callable[[str, bool], list[str]]
 """(name, whether it is only a prefix) → texts of errors."""
@@ -149,6 +150,25 @@ def path_segment(name: str, prefix: bool = False) -> list[str]:
     if not prefix and name in {".", ".."}:
         return [f"may not be '{name}'"]
     return [f"may not contain '{char}'" for char in "/%" if char in name]
+
+
+_SEGMENT = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
+_IS_PATH = re.compile(_SEGMENT)
+_PATH = regex_error("Invalid path", _SEGMENT)
+
+
+def domain_prefixed_path(value: str, path: str) -> list[FieldError]:
+    """Return the errors of a path with a domain, such as `acme.io/foo` (IsDomainPrefixedPath)."""
+    if not value:
+        return [fielderrors.required(path)]
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        why = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        return [fielderrors.invalid(path, value, why)]
+    errors = [fielderrors.invalid(path, domain, why) for why in dns1123_subdomain(domain)]
+    if not _IS_PATH.fullmatch(rest):
+        errors.append(fielderrors.invalid(path, rest, _PATH))
+    return errors
 
 
 def _masked(prefix: str) -> str:

@@ -3,6 +3,7 @@ from inkube.schemas.policies import rules as rules
 from inkube.schemas.policies import typecheck as typecheck
 from inkube.schemas.policies.environment import NAMESPACE as NAMESPACE
 from inkube.schemas.policies.environment import REQUEST as REQUEST
+from inkube.schemas.policies.environment import USER as USER
 from inkube.schemas.policies.environment import Scope as Scope
 from inkube.schemas.policies.environment import any_params as any_params
 from inkube.schemas.policies.expressions import Expression as Expression

@@ -45,6 +45,15 @@ def _moment() -> Shape:
     return Shape(date_time.type, convert=date_time.convert)
 
 
+def _user() -> Shape:
+    extra = Shape.of(types.map_of(types.STRING, types.LIST_STRING))
+    members = {"username": _STRING, "uid": _STRING, "groups": _STRINGS, "extra": extra}
+    return record("kubernetes.UserInfo", members)
+
+
+USER: Final = _user()
+
+
 def _request() -> Shape:
     kind = record(
         "kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING)
@@ -52,8 +61,6 @@ def _request() -> Shape:
     resource = record(
         "kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), _STRING)
     )
-    extra = Shape.of(types.map_of(types.STRING, types.LIST_STRING))
-    user = {"username": _STRING, "uid": _STRING, "groups": _STRINGS, "extra": extra}
     texts = ("subResource", "requestSubResource", "name", "namespace", "operation")
     return record(
         "kubernetes.AdmissionRequest",
@@ -63,7 +70,7 @@ def _request() -> Shape:
             "requestKind": kind,
             "requestResource": resource,
             **dict.fromkeys(texts, _STRING),
-            "userInfo": record("kubernetes.UserInfo", user),
+            "userInfo": USER,
             "dryRun": Shape.of(types.BOOL),
             "options": _DYN,
         },

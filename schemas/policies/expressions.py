@@ -75,6 +75,10 @@ class Expression:
         """The type of the result."""
         return self.program.expression.type
 
+    def selects(self, variable: str, field: str) -> bool:
+        """Whether the expression reads `variable.field`, or asks whether it exists."""
+        return self.program.expression.selects(variable, field)
+
     @property
     def runtime_type(self) -> Type:
         """The known type of the result at run time."""

@@ -16,6 +16,18 @@ _PARTS = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slas
 _PART = re.compile(r"__|[-./]|[^a-zA-Z0-9_]")
 
 
+_ESCAPED = re.compile("|".join(_PARTS.values()))
+_UNESCAPED = {escaped: part for part, escaped in _PARTS.items()}
+
+
+def unescape(name: str) -> str:
+    """The name of a property by its identifier; other identifiers are as they are."""
+    bare = name[2:-2]
+    if name == f"__{bare}__" and bare in _RESERVED:
+        return bare
+    return _ESCAPED.sub(lambda match: _UNESCAPED[match[0]], name)
+
+
 def escape(name: str) -> str | None:
     """The identifier of a property, or None if rules cannot use the property."""
     if not name or "0" <= name[0] <= "9":

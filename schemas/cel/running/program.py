@@ -9,7 +9,7 @@ from inkube.schemas.cel.declarations.environment import Environment
 from inkube.schemas.cel.declarations.functions import CelError, CostExceededError, EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.language import ast
-from inkube.schemas.cel.language.ast import Ident, Node
+from inkube.schemas.cel.language.ast import Ident, Node, Select
 from inkube.schemas.cel.language.parser import parse
 from inkube.schemas.cel.language.source import Source
 from inkube.schemas.cel.running import compiler, control_flow, runtime_types
@@ -39,6 +39,16 @@ class Checked:
     def uses(self, name: str) -> bool:
         """Whether the expression uses a variable with this name."""
         return any(isinstance(node, Ident) and node.name == name for node in ast.walk(self.root))
+
+    def selects(self, variable: str, field: str) -> bool:
+        """Whether the expression selects a field of a variable."""
+        return any(
+            isinstance(node, Select)
+            and node.field == field
+            and isinstance(node.operand, Ident)
+            and node.operand.name == variable
+            for node in ast.walk(self.root)
+        )
 
 
 def checked(text: str, environment: Environment) -> Checked:

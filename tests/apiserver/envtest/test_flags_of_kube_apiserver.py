@@ -60,7 +60,7 @@ def test_no_flag_is_in_two_lists():
             "--encryption-provider-config=/nonexistent",
             'file "/nonexistent": open /nonexistent: no such file or directory',
         ),
-        ("--oidc-issuer-url=http://x", 'Invalid value: "http://x": URL scheme must be https'),
+        ("--oidc-issuer-url=http://x", "oidc-issuer-url and oidc-client-id must be specified tog"),
         ("--service-account-issuer=", "service-account-issuer should not be an empty string"),
         ("--feature-gates=A=maybe", 'parsing "maybe": invalid syntax'),
         ("--feature-gates=A", "missing bool value for A"),
@@ -216,6 +216,48 @@ async def test_requests_without_credentials(tmp_path, web_of):
     with pytest.raises(ValueError, match="failed to load authentication configuration from file"):
         async with missing:
             pass
+
+
+async def test_the_flags_of_an_openid_issuer_are_an_authentication_configuration(tmp_path):
+    (tmp_path / "ca.pem").write_text("AUTHORITY")
+    given = kubeflags.options(
+        parsed(
+            "--oidc-issuer-url=https://x",
+            "--oidc-client-id=kubernetes",
+            f"--oidc-ca-file={tmp_path / 'ca.pem'}",
+            "--oidc-groups-claim=roles",
+            "--oidc-required-claim=b=2",
+            "--oidc-required-claim=a=1",
+            "--anonymous-auth=false",
+        )
+    )
+    assert given["oidc_signing_algs"] == ("RS256",)
+    config = given["authentication_config"]
+    assert config["anonymous"] == {"enabled": False}
+    assert config["jwt"] == [
+        {
+            "issuer": {
+                "url": "https://x",
+                "audiences": ["kubernetes"],
+                "certificateAuthority": "AUTHORITY",
+            },
+            "claimMappings": {
+                "username": {"claim": "sub", "prefix": "https://x#"},
+                "groups": {"claim": "roles", "prefix": ""},
+            },
+            "claimValidationRules": [
+                {"claim": "a", "requiredValue": "1"}, {"claim": "b", "requiredValue": "2"},
+            ],
+        }
+    ]  # fmt: skip
+    wrong = kubeflags.options(parsed("--oidc-issuer-url=http://x", "--oidc-client-id=x"))
+    with pytest.raises(ValueError) as error:
+        async with APIServer(authentication_config=wrong["authentication_config"], modules="none"):
+            pass
+    assert str(error.value) == (
+        "invalid authentication configuration: jwt[0].issuer.url: Invalid value: "
+        '"http://x": URL scheme must be https'
+    )
 
 
 async def test_origins_of_pages_are_regular_expressions(web_of):

@@ -1,7 +1,6 @@
 """Irregular rules of networking.k8s.io: hosts, paths, backends, address ranges."""
 
 import ipaddress
-import re
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import addresses, naming
@@ -107,22 +106,7 @@ def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
 
 def domain_prefixed_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check a path with a domain, such as `acme.io/foo` (IsDomainPrefixedPath)."""
-    if not value:
-        return [fielderrors.required(path)]
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        why = 'must be a domain-prefixed path (such as "acme.io/foo")'
-        return [fielderrors.invalid(path, value, why)]
-    problems = names.dns1123_subdomain(domain)
-    errors = [fielderrors.invalid(path, domain, why) for why in problems]
-    if not _IS_PATH.fullmatch(rest):
-        errors.append(fielderrors.invalid(path, rest, _PATH))
-    return errors
-
-
-_SEGMENT = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
-_IS_PATH = re.compile(_SEGMENT)
-_PATH = names.regex_error("Invalid path", _SEGMENT)
+    return names.domain_prefixed_path(value, path)
 
 
 # network policies

@@ -1,0 +1,100 @@
+"""Calls of the servers that help to decide about requests: JWT issuers and webhooks.
+
+The HTTP client is created with the first call. Answers are bounded in time and size.
+"""
+
+import asyncio
+import ssl
+from typing import Any
+
+import aiohttp
+import orjson
+
+from inkube.apiserver import http
+from inkube.schemas import releases
+from inkube.schemas.objects import Object
+
+MAX_ANSWER = 4 * 1024 * 1024
+
+
+class CallError(Exception):
+    """A call failed, or its answer is not JSON. `code` is that of an HTTP error, or 0."""
+
+    def __init__(self, text: str, code: int = 0) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class Outgoing:
+    """Calls other servers with the User-Agent of kube-apiserver of a release."""
+
+    def __init__(self, release: releases.Release = releases.NEWEST) -> None:
+        self._headers = {"User-Agent": f"kube-apiserver/{release} (inkube)"}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def get(self, url: str, context: ssl.SSLContext, seconds: float) -> Object:
+        """Return the JSON object at an address. Raises CallError."""
+        return await self._call("GET", url, context, seconds, {})
+
+    async def post(
+        self,
+        url: str,
+        context: ssl.SSLContext | bool,
+        seconds: float,
+        document: Object,
+        options: Any = None,
+    ) -> Object:
+        """Send a JSON object, and return that of the answer. `options` are those of aiohttp.
+        Raises CallError."""
+        headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+        made = {**(options or {})}
+        made["headers"] = {**headers, **made.get("headers", {})}
+        return await self._call(
+            "POST", url, context, seconds, {**made, "data": orjson.dumps(document)}
+        )
+
+    async def _call(
+        self,
+        method: str,
+        url: str,
+        context: ssl.SSLContext | bool,
+        seconds: float,
+        options: dict[str, Any],
+    ) -> Object:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                headers=self._headers, timeout=aiohttp.ClientTimeout()
+            )
+        where = f'{method.capitalize()} "{url}"'
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                self._session.request(method, url, ssl=context, **options) as response,
+            ):
+                body = await response.content.read(MAX_ANSWER)
+                while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
+                    body += await response.content.read(MAX_ANSWER - len(body))
+                code, reason = response.status, response.reason
+        except TimeoutError as error:
+            raise CallError(f"{where}: context deadline exceeded") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise CallError(f"{where}: {http.dialing.dial_error(error)}") from error
+        return _decoded(where, code, reason or "", body)
+
+
+def _decoded(where: str, code: int, reason: str, body: bytes) -> Object:
+    if not 200 <= code < 300:
+        text = body[:200].decode("utf-8", "replace")
+        raise CallError(f"{where}: {code} {reason}: {text}", code)
+    try:
+        document = orjson.loads(body)
+    except ValueError as error:
+        raise CallError(f"{where}: the answer is not JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise CallError(f"{where}: the answer is not an object")
+    return document

@@ -1,0 +1,252 @@
+"""Tokens of JWT issuers: discovery and keys, mappings and rules, and invalid configurations."""
+
+import base64
+import contextlib
+import json
+import ssl
+import time
+
+import aiohttp
+import jwt
+import pytest
+import trustme
+from aiohttp import web
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from inkube import APIServer
+from inkube.apiserver.access import authenticationconfig
+from inkube.apiserver.auth import Outgoing
+
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+TOKEN_REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
+BY_CLAIM = {"username": {"claim": "sub", "prefix": "corp:"}}
+MAPPED = {
+    "username": {"expression": "claims.email_verified ? claims.email : claims.sub"},
+    "groups": {"expression": "claims.roles.map(r, 'team-' + r)"},
+    "uid": {"claim": "sub"},
+    "extra": [
+        {"key": "example.com/tenant", "valueExpression": "claims.corp__dot__com.tenant"},
+        {"key": "example.com/none", "valueExpression": "''"},
+    ],
+}
+
+
+class Issuer:
+    """An OpenID issuer with one key at a time, which counts how often its keys are fetched."""
+
+    def __init__(self) -> None:
+        self.fetched = 0
+        self.url = self.authority = ""
+        self.rotate("first")
+
+    def rotate(self, key_id: str) -> None:
+        self.key, self.key_id = ec.generate_private_key(ec.SECP256R1()), key_id
+
+    def token(self, **claims) -> str:
+        made = {
+            "iss": self.url, "aud": ["kubernetes"], "sub": "7", "exp": time.time() + 600, **claims,
+        }  # fmt: skip
+        return jwt.encode(made, self.key, "ES256", headers={"kid": self.key_id})
+
+    async def configuration(self, _request: web.Request) -> web.Response:
+        return web.json_response({"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
+
+    async def keys(self, _request: web.Request) -> web.Response:
+        self.fetched += 1
+        key = jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
+        return web.json_response({"keys": [{"kty": "oct"}, {**key, "kid": self.key_id}]})
+
+
+@pytest.fixture
+async def issuer():
+    """A running issuer. `issuer.authority` is the authority of its certificate, as PEM."""
+    made, authority = Issuer(), trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    app = web.Application()
+    app.router.add_get("/.well-known/openid-configuration", made.configuration)
+    app.router.add_get("/keys", made.keys)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    made.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
+    made.authority = authority.cert_pem.bytes().decode()
+    yield made
+    await runner.cleanup()
+
+
+def configuration(issuer, **members):
+    described = {
+        "url": issuer.url,
+        "audiences": ["kubernetes", "other"],
+        "audienceMatchPolicy": "MatchAny",
+        "certificateAuthority": issuer.authority,
+    }
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "jwt": [{"issuer": described, "claimMappings": BY_CLAIM, **members}],
+    }
+
+
+@contextlib.asynccontextmanager
+async def served(config):
+    """A server with this configuration, and a function that sends a token and returns the code and
+    the user, or the error of a review of the token."""
+    async with (
+        APIServer(authentication_config=config, authorization_mode="RBAC") as server,
+        aiohttp.ClientSession() as session,
+    ):
+
+        async def ask(token):
+            sent = {"Authorization": f"Bearer {token}"}
+            async with session.post(server.url + WHO, json=REVIEW, headers=sent) as answer:
+                body = await answer.json()
+            return answer.status, (body.get("status") or {})["userInfo"] if answer.ok else {}
+
+        async def refusal(token):
+            sent = {"Authorization": f"Bearer {server.security.token}"}
+            review = {
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenReview",
+                "spec": {"token": token},
+            }
+            url = server.url + TOKEN_REVIEW
+            async with session.post(url, json=review, headers=sent) as answer:
+                return (await answer.json())["status"]["error"]
+
+        yield ask, refusal
+
+
+async def test_claims_are_mapped_and_rules_are_checked(issuer) -> None:
+    rules = {
+        "claimMappings": MAPPED,
+        "claimValidationRules": [
+            {"claim": "hd", "requiredValue": "example.com"},
+            {"expression": "claims.exp - claims.iat <= 3600", "message": "too long"},
+        ],
+        "userValidationRules": [
+            {"expression": "!user.username.startsWith('system:')", "message": "reserved"}
+        ],
+    }
+    claims = {
+        "email": "ada@example.com",
+        "email_verified": True,
+        "roles": ["a", "b"],
+        "corp.com": {"tenant": "blue"},
+        "hd": "example.com",
+        "iat": int(time.time()),
+        "exp": int(time.time()) + 600,
+        "jti": "12",
+    }
+    async with served(configuration(issuer, **rules)) as (ask, refusal):
+        code, user = await ask(issuer.token(**claims))
+        assert (code, user) == (
+            201,
+            {
+                "username": "ada@example.com",
+                "uid": "7",
+                "groups": ["team-a", "team-b", "system:authenticated"],
+                "extra": {
+                    "authentication.kubernetes.io/credential-id": ["JTI=12"],
+                    "example.com/tenant": ["blue"],
+                },
+            },
+        )
+        for change, why in (
+            ({"hd": "evil.com"}, "required claim hd value does not match. Got = evil.com"),
+            ({"iat": 0}, "failed: too long"),
+            ({"email": "system:admin"}, "failed: reserved"),
+            ({"roles": [1]}, "error evaluating group claim expression"),
+        ):
+            token = issuer.token(**{**claims, **change})
+            assert (await ask(token))[0] == 401
+            assert why in await refusal(token)
+
+
+async def test_keys_are_fetched_once_and_again_for_an_unknown_key(issuer) -> None:
+    async with served(configuration(issuer)) as (ask, _refusal):
+        for _ in range(2):
+            code, user = await ask(issuer.token())
+            assert (code, user["username"]) == (201, "corp:7")
+        assert issuer.fetched == 1
+        old = issuer.token()
+        issuer.rotate("second")
+        assert (await ask(issuer.token()))[0] == 201
+        assert issuer.fetched == 2
+        assert (await ask(old))[0] == 401
+
+
+async def test_tokens_for_others_are_refused(issuer) -> None:
+    async with served(configuration(issuer)) as (ask, refusal):
+        head, _, signature = issuer.token().split(".")
+        forged = {"iss": issuer.url, "aud": "kubernetes", "sub": "root", "exp": 2**33}
+        claims = base64.urlsafe_b64encode(json.dumps(forged).encode()).decode().rstrip("=")
+        for token, why in (
+            (issuer.token(aud="someone"), 'expected audience in ["kubernetes" "other"] got'),
+            (issuer.token(exp=1), "oidc: token is expired (Token Expiry: 1970-01-01T00:00:01Z)"),
+            (issuer.token(nbf=time.time() + 900), "before the nbf (not before) time"),
+            (f"{head}.{claims}.{signature}", "failed to verify signature"),
+            (jwt.encode(forged, "k" * 32, "HS256"), 'unexpected signature algorithm "HS256"'),
+        ):  # fmt: skip
+            assert (await ask(token))[0] == 401
+            assert why in await refusal(token)
+        assert (await ask(issuer.token(iss="https://other")))[0] == 401
+
+
+async def test_an_issuer_that_does_not_answer_refuses_its_tokens_only(issuer, token_file) -> None:
+    config = configuration(issuer)
+    config["jwt"][0]["issuer"]["discoveryURL"] = "https://127.0.0.1:1/discovery"
+    async with served(config) as (ask, refusal):
+        token = issuer.token()
+        assert (await ask(token))[0] == 401
+        assert "oidc: authenticator not initialized" in await refusal(token)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"issuer": {"url": "http://a"}}, 'issuer.url: Invalid value: "http://a": URL scheme must'),
+        ({"issuer": {"url": "https://a?b"}}, "URL must not contain a query"),
+        ({"issuer": {"url": "https://kubernetes.default.svc"}}, "overlap with disallowed issuers"),
+        ({"issuer": {"audiences": []}}, "issuer.audiences: Required value: at least one"),
+        ({"issuer": {"audiences": ["a", "b"]}}, "audienceMatchPolicy must be MatchAny"),
+        ({"issuer": {"discoveryURL": "https://a/"}}, "discoveryURL must be different from URL"),
+        ({"issuer": {"certificateAuthority": "x"}}, 'certificateAuthority: Invalid value: "<om'),
+        ({"claimMappings": {}}, "claimMappings.username: Required value: claim or expression"),
+        ({"claimMappings": {"username": {"claim": "sub"}}}, "prefix is required when claim is set"),
+        ({"claimMappings": {"username": {"expression": "claims."}}}, "compilation failed: "),
+        ({"claimMappings": {"username": {"expression": "1"}}}, "must evaluate to one of [string"),
+        ({"claimMappings": {"username": {"expression": "claims.email"}}}, "email_verified must be"),
+        ({"userValidationRules": [{"expression": "user.nme == ''"}]}, "undefined field 'nme'"),
+        ({"claimValidationRules": [{"claim": "a", "message": "m"}]}, "may not be specified when"),
+        (
+            {
+                "claimMappings": {
+                    **BY_CLAIM,
+                    "extra": [{"key": "k8s.io/A", "valueExpression": "''"}],
+                }
+            },
+            "k8s.io, kubernetes.io and their subdomains are reserved for Kubernetes use",
+        ),
+        ({"claimRules": []}, 'strict decoding error: unknown field "jwt[0].claimRules"'),
+    ],
+)
+async def test_an_invalid_configuration_ends_the_start(change, why) -> None:
+    issuer = {"url": "https://a", "audiences": ["b"]}
+    member = {"issuer": {**issuer, **change.pop("issuer", {})}, "claimMappings": BY_CLAIM, **change}
+    config = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "jwt": [member],
+    }
+
+    def started():
+        members = authenticationconfig.read(config).issuers
+        own = ("https://kubernetes.default.svc",)
+        return authenticationconfig.issuers(members, Outgoing(), time.time, own=own, algorithms=())
+
+    with pytest.raises(ValueError, match="invalid authentication configuration: ") as error:
+        started()
+    assert why in str(error.value)
