@@ -206,9 +206,29 @@ class ServerOptions:
     )
     authorization_mode: str = option(
         "AlwaysAllow",
+        "Authorizers in their order, such as Node,RBAC: ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC. "
         "RBAC needs roles and bindings. AlwaysDeny admits only `system:masters`.",
-        choices=("AlwaysAllow", "AlwaysDeny", "RBAC"),
         group=ACCESS,
+        metavar="MODE,…",
+    )
+    authorization_config: Any = option(
+        None,
+        "Authorizers in their order, with webhooks. The file of an `apiserver.config.k8s.io` "
+        "AuthorizationConfiguration, or the object itself.",
+        group=ACCESS,
+    )
+    authorization_policy_file: Path | None = option(
+        None, "Policies of the mode ABAC; a JSON object in each line.", group=ACCESS
+    )
+    authentication_token_webhook_config_file: Path | None = option(
+        None, "Accept tokens that a webhook accepts. A kubeconfig names the webhook.", group=ACCESS
+    )
+    authentication_token_webhook_version: str = option(
+        "v1", "Version of the TokenReviews of the webhook: v1 or v1beta1.",
+        choices=("v1", "v1beta1"),
+    )  # fmt: skip
+    authentication_token_webhook_cache_ttl: float = option(
+        120.0, "Seconds for which answers of the webhook are valid.", least=0
     )
     anonymous_auth: bool = option(
         True, "Whether requests without credentials are those of `system:anonymous` (RBAC)."

@@ -54,6 +54,11 @@ class OptionValues(TypedDict, total=False):
     tls_cert_file: Path | None
     tls_private_key_file: Path | None
     authorization_mode: str
+    authorization_config: Any
+    authorization_policy_file: Path | None
+    authentication_token_webhook_config_file: Path | None
+    authentication_token_webhook_version: str
+    authentication_token_webhook_cache_ttl: float
     anonymous_auth: bool
     enable_bootstrap_token_auth: bool
     authentication_config: Any

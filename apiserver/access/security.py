@@ -6,12 +6,12 @@ addresses need a token file or a client certificate authority.
 
 import contextlib
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import admission, auth
-from inkube.apiserver.access import authenticationconfig, kubeconfig
+from inkube.apiserver.access import configs, kubeconfig
 from inkube.apiserver.auth import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -25,17 +25,22 @@ from inkube.apiserver.auth import (
     Issuers,
     Keys,
     OpenAccess,
+    Rule,
     ServiceAccountTokens,
     SigningKeys,
+    TokenSource,
     tls,
 )
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
 from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
 from inkube.schemas.builtin import gates
+from inkube.schemas.lazy import Lazy
 from inkube.storage import BaseStore
 
-MODES = ("AlwaysAllow", "AlwaysDeny", "RBAC")
+MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
+_ALONE = ("AlwaysAllow", "AlwaysDeny", "RBAC")
+"""Modes that know the privileged group themselves."""
 _OPEN = (
     "this server needs no token and does not know the one that was sent; send no token, or start "
     "the server with --token-auth-file"
@@ -58,6 +63,8 @@ class Security:
     """Plugins that call the authorizer again before other validators."""
     escalation: tuple[Plugin, ...]
     """Plugins that check roles and bindings after other plugins have changed them."""
+    uses_roles: bool
+    """Whether roles and bindings grant permissions."""
     certificate: tls.Certificate | None
 
 
@@ -121,28 +128,45 @@ def build(
     keys: Keys,
     serving_certificate: tls.Certificate | None,
     exit_stack: contextlib.AsyncExitStack,
+    node_rules: Callable[[], Sequence[Rule]],
 ) -> Security:
     """Build the security of a server, after `check`. `exit_stack` closes its connections to other
-    servers. Raises ValueError or OSError."""
-    authorizer, rights, escalation = _authority(options, store)
+    servers; `node_rules` returns the rules of all kubelets. Raises ValueError or OSError."""
+
+    def now() -> float:
+        return system_fields.now().timestamp()
+
+    def connected() -> "auth.Outgoing":
+        client = auth.Outgoing(options.release)
+        exit_stack.push_async_callback(client.close)
+        return client
+
+    outgoing = Lazy(connected)
+    authorizer, roles = _authority(options, store, outgoing, now, node_rules)
+    guarded = not isinstance(authorizer, AlwaysAllow | AlwaysDeny)
+    allows_all = isinstance(authorizer, AlwaysAllow)
+    rights = (admission.CreateRights(authorizer),) if guarded else ()
+    escalation: tuple[Plugin, ...] = ()
+    if roles is not None:
+        escalation = (admission.Escalation(authorizer, roles, options.release.minor),)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
     tokens = {token or kubeconfig.ANYBODY: ADMIN} if token or is_open else {}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
     config = options.authentication_config
-    settings = None if config is None else access.authenticationconfig.read(config)
+    settings = None if config is None else configs.authentication.read(config)
     is_anonymous, paths = settings.anonymous if settings else (options.anonymous_auth, None)
     authenticator = Authenticator(
         _accounts(options, store, system_fields, keys),
-        fallback=_fallback(options, is_open=is_open) if is_anonymous else None,
+        fallback=_fallback(is_open=is_open, allows_all=allows_all) if is_anonymous else None,
         anonymous_paths=paths,
         tokens=tokens,
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
         stored_tokens=_stored_tokens(options, store, system_fields),
         front_proxy=_front_proxy(options),
-        sources=_token_sources(options, settings, system_fields, exit_stack),
+        sources=_token_sources(options, settings, outgoing, now),
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
@@ -155,22 +179,53 @@ def build(
         token=token,
         rights=rights,
         escalation=escalation,
+        uses_roles=roles is not None,
         certificate=serving_certificate,
     )
 
 
 def _authority(
-    options: Options, store: BaseStore
-) -> tuple[Authorizer, tuple[Plugin, ...], tuple[Plugin, ...]]:
-    """Return the authorizer and its admission plugins. Loads RBAC only if the options require
-    it."""
-    if options.authorization_mode != "RBAC":
-        denies = options.authorization_mode == "AlwaysDeny"
-        return (AlwaysDeny() if denies else AlwaysAllow()), (), ()
-    authorizer = auth.RBAC(store)
-    rights = admission.CreateRights(authorizer)
-    escalation = admission.Escalation(authorizer, options.release.minor)
-    return authorizer, (rights,), (escalation,)
+    options: Options,
+    store: BaseStore,
+    outgoing: "Callable[[], auth.Outgoing]",
+    now: Callable[[], float],
+    node_rules: Callable[[], Sequence[Rule]],
+) -> "tuple[Authorizer, auth.RBAC | None]":
+    """Return the authorizer, and the part of it that reads roles. Loads only the modes that the
+    options name. Raises ValueError, OSError."""
+    modes: Sequence[str] = _modes(options)
+    webhooks: Iterator[Authorizer] = iter(())
+    if options.authorization_config is not None:
+        read = configs.authorization.read(options.authorization_config)
+        modes = read.types
+        if read.webhooks:
+            webhooks = configs.authorization.webhooks(read, outgoing(), now)
+    roles = auth.RBAC(store) if "RBAC" in modes else None
+    authorizers: list[Authorizer] = []
+    for mode in modes:
+        if mode == "RBAC" and roles is not None:
+            authorizers.append(roles)
+        elif mode == "Webhook":
+            authorizers.append(next(webhooks))
+        elif mode == "ABAC":
+            authorizers.append(auth.ABAC(_policy_file(options)))
+        elif mode == "Node":
+            authorizers.append(auth.NodeAuthorizer(store, node_rules, options.release.minor))
+        else:
+            authorizers.append(AlwaysDeny() if mode == "AlwaysDeny" else AlwaysAllow())
+    if modes[0] in _ALONE and len(modes) == 1:
+        return authorizers[0], roles
+    return auth.Several(authorizers), roles
+
+
+def _modes(options: Options) -> list[str]:
+    return options.authorization_mode.split(",")
+
+
+def _policy_file(options: Options) -> Path:
+    if options.authorization_policy_file is None:
+        raise ValueError("authorization-mode ABAC's authorization policy file not passed")
+    return options.authorization_policy_file
 
 
 def _stored_tokens(
@@ -216,7 +271,8 @@ def has_credentials(options: Options) -> bool:
     files = (
         options.token_auth_file, options.client_ca_file, options.requestheader_client_ca_file,
     )  # fmt: skip
-    return options.authentication_config is not None or any(file is not None for file in files)
+    others = options.authentication_config, options.authentication_token_webhook_config_file
+    return any(each is not None for each in (*files, *others))
 
 
 def origins(options: Options) -> Origins:
@@ -228,11 +284,7 @@ def origins(options: Options) -> Origins:
 
 def check(options: Options) -> None:
     """Check the options. Raises ValueError for unsafe or contradictory ones."""
-    if options.authorization_mode not in MODES:
-        names = ", ".join(MODES)
-        raise ValueError(
-            f"authorization mode {options.authorization_mode!r} does not exist; use {names}"
-        )
+    _check_modes(options)
     if not has_credentials(options) and not is_loopback(options.host):
         raise ValueError(
             f"{options.host} is not a loopback address: it needs a token file "
@@ -249,6 +301,21 @@ def check(options: Options) -> None:
         raise ValueError("client certificates need TLS (--tls, or a certificate and its key)")
 
 
+def _check_modes(options: Options) -> None:
+    modes = _modes(options)
+    for mode in modes:
+        if mode not in MODES:
+            raise ValueError(f"authorization mode {mode!r} does not exist; use {', '.join(MODES)}")
+        if modes.count(mode) > 1:
+            raise ValueError(f'authorization-mode "{mode}" has mode specified more than once')
+    if "Webhook" in modes:
+        raise ValueError("a webhook needs an AuthorizationConfiguration (--authorization-config)")
+    if options.authorization_config is not None and modes != ["AlwaysAllow"]:
+        raise ValueError("give --authorization-mode or --authorization-config, not both")
+    if options.authorization_policy_file is not None and "ABAC" not in modes:
+        raise ValueError("Cannot specify --authorization-policy-file without mode ABAC")
+
+
 def _trusts_certificates(options: Options) -> bool:
     authorities = options.client_ca_file, options.requestheader_client_ca_file
     return any(authority is not None for authority in authorities)
@@ -258,32 +325,40 @@ def _wants_tls(options: Options) -> bool:
     return options.tls or options.tls_cert_file is not None
 
 
-def _fallback(options: Options, *, is_open: bool) -> User | None:
+def _fallback(*, is_open: bool, allows_all: bool) -> User | None:
     """Return the user of requests without credentials. As in kube-apiserver, None if all requests
     are authorized."""
     if is_open:
         return ADMIN
-    return None if options.authorization_mode == "AlwaysAllow" else ANONYMOUS
+    return None if allows_all else ANONYMOUS
 
 
 def _token_sources(
     options: Options,
-    settings: "access.authenticationconfig.Settings | None",
-    system_fields: SystemFields,
-    exit_stack: contextlib.AsyncExitStack,
-) -> "list[auth.Issuer]":
-    """Return what verifies the tokens of other issuers. Raises ValueError."""
-    if settings is None or not settings.issuers:
-        return []
-    client = auth.Outgoing(options.release)
-    exit_stack.push_async_callback(client.close)
-    return access.authenticationconfig.issuers(
-        settings.issuers,
-        client,
-        lambda: system_fields.now().timestamp(),
-        own=tuple(options.service_account_issuer) or (ISSUER,),
-        algorithms=options.oidc_signing_algs,
-    )
+    settings: "configs.authentication.Settings | None",
+    outgoing: "Callable[[], auth.Outgoing]",
+    now: Callable[[], float],
+) -> "list[TokenSource]":
+    """Return what verifies the tokens of other issuers. Raises ValueError, OSError."""
+    sources: list[TokenSource] = []
+    issuers = tuple(options.service_account_issuer) or (ISSUER,)
+    if settings is not None and settings.issuers:
+        sources += configs.authentication.issuers(
+            settings.issuers, outgoing(), now, own=issuers, algorithms=options.oidc_signing_algs
+        )
+    path = options.authentication_token_webhook_config_file
+    if path is not None:
+        webhook = auth.Webhook(auth.webhookcalls.read(path), outgoing())
+        sources.append(
+            auth.TokenWebhook(
+                webhook,
+                tuple(options.api_audiences) or issuers[:1],
+                now,
+                version=options.authentication_token_webhook_version,
+                ttl=options.authentication_token_webhook_cache_ttl,
+            )
+        )
+    return sources
 
 
 def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:

@@ -33,14 +33,14 @@ class _SignerRight(Plugin):
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return _is_request(resource) and operation == "UPDATE"
 
-    def _check(self, write: Write, verb: str) -> None:
+    async def _check(self, write: Write, verb: str) -> None:
         """Check the permission. Raises StatusError 403."""
         request, old = write.request, write.old or {}
         signer = (old.get("spec") or {}).get("signerName", "")
         domain = signer.partition("/")[0]
         for name in (signer, f"{domain}/*"):
             action = Action(request.user, self.verb, _GROUP, "*", "signers", name=name)
-            if self._authorizer.decide(action).allowed:
+            if (await auth.decided(self._authorizer, action)).allowed:
                 return
         why = f'user not permitted to {verb} requests with signerName "{signer}"'
         raise status.forbidden(_GROUP, _PLURAL, write.name, why)
@@ -54,7 +54,7 @@ class CertificateApproval(_SignerRight):
 
     async def validate(self, write: Write) -> None:
         if write.request.subresource == "approval":
-            self._check(write, "approve")
+            await self._check(write, "approve")
 
 
 class CertificateSigning(_SignerRight):
@@ -69,7 +69,7 @@ class CertificateSigning(_SignerRight):
             return
         new, old = (((one or {}).get("status") or {}) for one in (write.object, write.old))
         if any(new.get(part) != old.get(part) for part in ("certificate", "conditions")):
-            self._check(write, "sign")
+            await self._check(write, "sign")
 
 
 class CertificateSubjectRestriction(Plugin):

@@ -22,4 +22,4 @@ class CreateRights(Plugin):
         request = write.request
         if request.verb == "create":
             return
-        require(self._authorizer, authorization.of_object(request, "create", write.name))
+        await require(self._authorizer, authorization.of_object(request, "create", write.name))

@@ -57,7 +57,7 @@ class OwnerRights(Plugin):
         new, old = _owners(write.object), _owners(write.old)
         if is_status_of_pod or new == old:
             return
-        self._require(
+        await self._require(
             write,
             of_object(request, "delete", write.name),
             "cannot set an ownerRef on a resource you can't delete",
@@ -66,14 +66,14 @@ class OwnerRights(Plugin):
         for owner in new:
             if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocked_before:
                 for wanted in self._finalizers(write, owner):
-                    self._require(
+                    await self._require(
                         write,
                         wanted,
                         "cannot set blockOwnerDeletion if an ownerReference refers to a resource "
                         "you can't set finalizers on",
                     )
 
-    def _require(self, write: Write, attributes: Attributes, why: str) -> None:
+    async def _require(self, write: Write, attributes: Attributes, why: str) -> None:
         decision = self._authorizer.decide(attributes)
         if not decision.allowed:
             raise refused(write, f"{why}: {decision.reason}, <nil>")

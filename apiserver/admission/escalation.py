@@ -9,7 +9,17 @@ pkg/registry/rbac/validation/rule.go.
 
 from collections.abc import Sequence
 
-from inkube.apiserver.auth import EVERY_PATH, EVERYTHING, GROUP, MASTERS, RBAC, Rule, rules
+from inkube.apiserver.auth import (
+    EVERY_PATH,
+    EVERYTHING,
+    GROUP,
+    MASTERS,
+    RBAC,
+    Authorizer,
+    Rule,
+    decided,
+    rules,
+)
 from inkube.apiserver.auth import Attributes as AuthorizationAttributes
 from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write
 from inkube.schemas import releases, status
@@ -27,8 +37,11 @@ _COLLECTED = ("finalizers", "ownerReferences")
 class Escalation(Plugin):
     """Refuses roles and bindings that grant permissions that their author does not have."""
 
-    def __init__(self, authorizer: RBAC, minor: int = releases.NEWEST.minor) -> None:
+    def __init__(
+        self, authorizer: Authorizer, roles: RBAC, minor: int = releases.NEWEST.minor
+    ) -> None:
         self._authorizer = authorizer
+        self._roles = roles
         self._names_request = minor >= _NAMES_REQUEST
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -40,11 +53,11 @@ class Escalation(Plugin):
         if obj is None or MASTERS in request.user.groups or _is_collection(obj, old):
             return
         if request.resource.plural in _BINDINGS:
-            self._check_binding(write, obj)
+            await self._check_binding(write, obj)
         else:
-            self._check_role(write, obj, old)
+            await self._check_role(write, obj, old)
 
-    def _check_role(self, write: Write, role: Object, old: Object | None) -> None:
+    async def _check_role(self, write: Write, role: Object, old: Object | None) -> None:
         # as upstream, the name in the path, which is missing for a create
         request, name = write.request, "" if old is None else write.name
         escalate = AuthorizationAttributes(
@@ -56,17 +69,17 @@ class Escalation(Plugin):
             namespace=request.namespace,
             name=name,
         )
-        if self._authorizer.decide(escalate).allowed:
+        if (await decided(self._authorizer, escalate)).allowed:
             return
         self._confirm(write, role.get("rules") or [])
         if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
-            held, _ = self._authorizer.rules_for(request.user, request.namespace)
+            held = self._roles.rules_for(request.user, request.namespace).rules
             if rules.uncovered(held, [EVERYTHING, EVERY_PATH]):
                 raise _refused(
                     write, "must have cluster-admin privileges to use an aggregationRule"
                 )
 
-    def _check_binding(self, write: Write, binding: Object) -> None:
+    async def _check_binding(self, write: Write, binding: Object) -> None:
         reference = binding.get("roleRef") or {}
         kind, name = reference.get("kind", ""), reference.get("name", "")
         target = _TARGETS.get(kind, "")
@@ -74,11 +87,11 @@ class Escalation(Plugin):
         bind = AuthorizationAttributes(
             request.user, "bind", GROUP, "*", target, namespace=namespace, name=name
         )
-        if target and self._authorizer.decide(bind).allowed:
+        if target and (await decided(self._authorizer, bind)).allowed:
             return
         if not target:
             raise status.unknown(f"unsupported role reference kind: {quote(kind)}")
-        granted = self._authorizer.role_rules(reference, namespace)
+        granted = self._roles.role_rules(reference, namespace)
         if granted is None:
             # as upstream, the look-up names the resource of the request
             plural = request.resource.plural if self._names_request else target
@@ -89,7 +102,7 @@ class Escalation(Plugin):
         """Raise StatusError 403 unless the user has all permissions in the rules
         (ConfirmNoEscalation)."""
         request = write.request
-        held, failure = self._authorizer.rules_for(request.user, request.namespace)
+        held, failure, _ = self._roles.rules_for(request.user, request.namespace)
         try:
             missing = rules.uncovered(held, granted)
         except rules.TooManyParts:

@@ -42,7 +42,8 @@ class GuardedAccess:
         return self.authenticator.identify(request)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The authorized, possibly impersonated user. Raises StatusError 400, 401 or 403."""
+        """The authorized, possibly impersonated user. Raises StatusError 400, 401, 403, or 500 if
+        it could not be decided."""
         user = self.authenticator.identify(request)
         action = attributes.of_request(user, info)
         if impersonation.is_requested(request.headers):
@@ -62,6 +63,8 @@ class GuardedAccess:
         if decision.reason and isinstance(request, Request):
             request.reason = decision.reason
         if not decision.allowed:
+            if decision.error:
+                raise internal_in_plain(requests.raw_target(request), decision.error)
             raise attributes.refusal(action, decision.reason)
         return user
 

@@ -15,6 +15,7 @@ MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))
+_SELECTING = frozenset({"list", "watch", "deletecollection"})
 _VERBS = {"watchone": "watch"}
 
 
@@ -31,6 +32,9 @@ class Attributes(NamedTuple):
     name: str = ""
     path: str = ""
     is_resource: bool = True
+    field_selector: str = ""
+    """The field selector of a list, watch or deletion of a collection; so `label_selector`."""
+    label_selector: str = ""
 
     @property
     def combined_resource(self) -> str:
@@ -43,6 +47,10 @@ class Decision(NamedTuple):
 
     allowed: bool
     reason: str = ""
+    is_denied: bool = False
+    """Whether the action is denied whatever other authorizers say."""
+    error: str = ""
+    """Why the authorizer could not decide; "" if it could."""
 
 
 def of_request(user: User, info: RequestInfo) -> Attributes:
@@ -53,7 +61,7 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
     verb = _VERBS.get(info.verb, info.verb)
     if not info.is_resource:
         return Attributes(user, verb, path=info.path, is_resource=False)
-    return Attributes(
+    action = Attributes(
         user,
         verb,
         info.group,
@@ -63,6 +71,10 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
         info.namespace,
         info.name or info.selected_name,
     )
+    if info.query and verb in _SELECTING:
+        fields, labels = info.query.get("fieldSelector", ""), info.query.get("labelSelector", "")
+        return action._replace(field_selector=fields, label_selector=labels)
+    return action
 
 
 def of_object(request: Request, verb: str, name: str) -> Attributes:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver import auth, streaming
+from inkube.apiserver import streaming
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
     CREDENTIAL,
@@ -24,6 +24,18 @@ from inkube.schemas import status
 
 Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
+
+
+class ProxiedUsers(Protocol):
+    """Reads the users that trusted proxies name (`requestheaders.FrontProxy`)."""
+
+    def user(self, request: web.BaseRequest) -> User | None:
+        """Return the user in the headers; None if no trusted proxy has sent them."""
+        ...
+
+    def is_client(self, request: web.BaseRequest) -> bool:
+        """Whether the certificate of a request is that of a user."""
+        ...
 
 
 class TokenSource(Protocol):
@@ -52,7 +64,7 @@ class Authenticator:
     """Returns the user of a token that is a stored object (a bootstrap token); None without."""
     sources: Sequence[TokenSource] = ()
     """Verify tokens that this server has not issued: JWT issuers and a webhook, in this order."""
-    front_proxy: "auth.FrontProxy | None" = None
+    front_proxy: ProxiedUsers | None = None
     """Reads the headers of an authenticating proxy; None without."""
 
     def identify(self, request: web.BaseRequest) -> User:

@@ -30,12 +30,12 @@ class DecisionValue:
         return self.decision.reason
 
     def errored(self) -> bool:
-        """False, because these authorizers never fail."""
-        return False
+        """Whether it could not be decided."""
+        return bool(self.decision.error)
 
     def error(self) -> str:
-        """The text of the error, which is always empty."""
-        return ""
+        """Why it could not be decided; "" if it could."""
+        return self.decision.error
 
 
 @dataclass(frozen=True, slots=True)

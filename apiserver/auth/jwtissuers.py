@@ -12,10 +12,11 @@ from typing import Any, Final
 
 import jwt
 
-from inkube.apiserver.auth import pending, signing
+from inkube.apiserver.auth import pending
 from inkube.apiserver.auth.jwtclaims import Mapper
 from inkube.apiserver.auth.outgoing import CallError, Outgoing
 from inkube.apiserver.auth.serviceaccounts import TokenRefused, VerifiedToken
+from inkube.apiserver.auth.signatures import signing
 from inkube.schemas.golang import quote, rfc3339
 from inkube.schemas.objects import Object
 

@@ -16,10 +16,11 @@ _answers: ContextVar[Mapping[Hashable, Any]] = ContextVar("answers", default=_NO
 _MAX_QUESTIONS = 1000
 
 
-class Pending(Exception):
+class Pending(BaseException):
     """The result depends on an answer that is not here yet. `fetch` gets it; `key` is the question.
 
-    It is raised by a plain function, and handled by `answered`.
+    It is raised by a plain function, and handled by `answered`. It is no Exception, because it must
+    pass through code that takes each of them for an error, such as CEL.
     """
 
     def __init__(self, key: Hashable, fetch: Callable[[], Awaitable[Any]]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
+from inkube.apiserver.auth.authorizer import HeldRules
 from inkube.apiserver.auth.rules import PreparedRule, Rule
 from inkube.apiserver.registry import User, keys
 from inkube.schemas import status
@@ -82,7 +83,7 @@ class RBAC:
                 return Decision(True, f"RBAC: allowed by {grant}")
         return Decision(False, f"RBAC: {_aggregate(failures)}" if failures else "")
 
-    def rules_for(self, user: User, namespace: str) -> tuple[list[Rule], str]:
+    def rules_for(self, user: User, namespace: str) -> HeldRules:
         """Return every rule that applies to a user in a namespace, and the errors of roles that
         cannot be read. The rights of system:masters without a binding are no rules."""
         result, failures = [], []
@@ -91,7 +92,7 @@ class RBAC:
             result += granted
             if failure:
                 failures.append(failure)
-        return result, _aggregate(failures)
+        return HeldRules(result, _aggregate(failures))
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
         """Return the rules of a role, or None if it does not exist."""

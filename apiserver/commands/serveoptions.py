@@ -26,6 +26,7 @@ _TYPES: dict[str, Any] = {
     "at": Moment(),
     "definitions": _PATH,
     "authentication_config": _FILE,
+    "authorization_config": _FILE,
     "snapshot": _FILE,
     "workloads": bool,
 }

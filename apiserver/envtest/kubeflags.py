@@ -32,7 +32,16 @@ SUPPORTED: Mapping[str, Flag] = {
     "audit-log-maxsize": Flag("text", "Megabytes of a full audit log."),
     "audit-log-path": Flag("text", "Append audit events to this file; - is standard output."),
     "audit-policy-file": Flag("text", "Which requests the audit log tells of."),
-    "authorization-mode": Flag("list", "AlwaysAllow, AlwaysDeny, RBAC; not Node."),
+    "authentication-token-webhook-cache-ttl": Flag("text", "How long its answers are valid: 2m."),
+    "authentication-token-webhook-config-file": Flag("text", "Kubeconfig of a token webhook."),
+    "authentication-token-webhook-version": Flag("text", "v1 or v1beta1."),
+    "authorization-config": Flag("text", "Authorizers in their order, with webhooks."),
+    "authorization-mode": Flag("list", "ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook."),
+    "authorization-policy-file": Flag("text", "Policies of the mode ABAC."),
+    "authorization-webhook-cache-authorized-ttl": Flag("text", "How long a yes is valid: 5m."),
+    "authorization-webhook-cache-unauthorized-ttl": Flag("text", "How long a no is valid: 30s."),
+    "authorization-webhook-config-file": Flag("text", "Kubeconfig of the mode Webhook."),
+    "authorization-webhook-version": Flag("text", "v1 or v1beta1."),
     "bind-address": Flag("text", "Address to listen on."),
     "cert-dir": Flag("text", "Where apiserver.crt and apiserver.key are, or are put."),
     "client-ca-file": Flag("text", "Accept client certificates of this authority."),
@@ -125,23 +134,13 @@ UNSUPPORTED_OPTIONS = (
     "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps",
     "audit-webhook-config-file", "audit-webhook-initial-backoff", "audit-webhook-mode",
     "audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size",
-    "audit-webhook-version", "authentication-token-webhook-cache-ttl",
-    "authentication-token-webhook-config-file", "authentication-token-webhook-version",
-    "authorization-webhook-cache-authorized-ttl", "authorization-webhook-cache-unauthorized-ttl",
-    "authorization-webhook-version", "disabled-metrics",
+    "audit-webhook-version", "disabled-metrics",
     "egress-selector-config-file", "kubernetes-service-node-port",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "show-hidden-metrics-for-version", "strict-transport-security-directives",
     "tls-cipher-suites", "tls-sni-cert-key", "tracing-config-file",
 )  # fmt: skip
 """Flags that this server cannot follow, although they change what a client sees."""
-
-FORBIDDEN: Mapping[str, str] = {
-    "authorization-config": "it would have to be ignored, and everything would be allowed",
-    "authorization-policy-file": "there is no authorization mode ABAC here",
-    "authorization-webhook-config-file": "there is no authorization mode Webhook here",
-}
-"""Flags that end the start, because a server that ignores them allows what they forbid."""
 
 _SPECIAL: Mapping[str, Flag] = {
     "encryption-provider-config": Flag("text", "Not supported: objects are not encrypted."),
@@ -154,7 +153,6 @@ FLAGS: Mapping[str, Flag] = {
     **dict.fromkeys(NEGLIGIBLE_OPTIONS, Flag("text", "Harmless: it has no effect here.")),
     **dict.fromkeys(UNSUPPORTED_SWITCHES, Flag("bool", "Not supported: it has no effect here.")),
     **dict.fromkeys(UNSUPPORTED_OPTIONS, Flag("text", "Not supported: it has no effect here.")),
-    **dict.fromkeys(FORBIDDEN, Flag("text", "Not supported: the server does not start.")),
 }
 
 _MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
@@ -175,7 +173,10 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "host": arguments.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
         "port": _port(arguments.last("secure-port", "6443")),
         "advertise_address": arguments.last("advertise-address"),
-        "authorization_mode": _mode(arguments),
+        **_authorization(arguments),
+        "authentication_token_webhook_version": arguments.last(
+            "authentication-token-webhook-version", "v1beta1"
+        ),
         "service_cluster_ip_range": _range(arguments),
         "service_account_issuer": tuple(arguments.all("service-account-issuer")),
         "service_account_key_file": tuple(map(Path, arguments.all("service-account-key-file"))),
@@ -189,6 +190,10 @@ def options(arguments: Arguments) -> dict[str, Any]:
     for flag, option in (
         ("admission-control-config-file", "admission_control_config_file"),
         ("authentication-config", "authentication_config"),
+        (
+            "authentication-token-webhook-config-file",
+            "authentication_token_webhook_config_file",
+        ),
         ("audit-log-path", "audit_log"),
         ("audit-policy-file", "audit_policy_file"),
         ("client-ca-file", "client_ca_file"),
@@ -212,6 +217,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         if arguments.last(flag):
             result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
     for flag, option in (
+        ("authentication-token-webhook-cache-ttl", "authentication_token_webhook_cache_ttl"),
         ("event-ttl", "event_ttl"),
         ("service-account-max-token-expiration", "service_account_max_token_expiration"),
     ):
@@ -260,9 +266,6 @@ def ignored(arguments: Arguments) -> Ignored:
             harmless.append(f"--{name}")
         elif name in (*UNSUPPORTED_SWITCHES, *UNSUPPORTED_OPTIONS, "encryption-provider-config"):
             unsupported.append(f"--{name}")
-    modes = arguments.all("authorization-mode")
-    if "Node" in modes and "AlwaysAllow" not in modes:
-        unsupported.append("--authorization-mode=Node (nodes have the rights of their roles only)")
     unsupported += (f"--runtime-config={each}" for each in _unserved(arguments))
     for gate, is_on in _gates(arguments):
         word = f"--feature-gates={gate}={str(is_on).lower()}"
@@ -331,15 +334,13 @@ def _check(arguments: Arguments) -> None:
     """Refuse flags that cannot be followed safely. Raises FlagError in upstream's words."""
     if arguments.unknown:
         raise FlagError(f"unknown flag: --{arguments.unknown[0]}")
-    modes = arguments.all("authorization-mode")
-    if arguments.last("authorization-config") and modes:
+    of_webhook = (name for name in arguments.values if name.startswith("authorization-webhook-"))
+    is_legacy = bool(arguments.all("authorization-mode")) or any(of_webhook)
+    if arguments.last("authorization-config") and is_legacy:
         raise FlagError(
             "--authorization-config can not be specified when --authorization-mode or "
             "--authorization-webhook-* flags are defined"
         )
-    for name, why in FORBIDDEN.items():
-        if arguments.last(name):
-            raise FlagError(f"--{name} is not supported: {why}")
     encryption = arguments.last("encryption-provider-config")
     if encryption and not Path(encryption).exists():
         raise FlagError(
@@ -426,18 +427,51 @@ def _plugins(arguments: Arguments, verb: str) -> tuple[str, ...]:
     return plugins
 
 
-def _mode(arguments: Arguments) -> str:
+def _authorization(arguments: Arguments) -> dict[str, Any]:
+    """Return the options of the authorizers. Raises FlagError in the words of
+    pkg/kubeapiserver/options/authorization.go, Validate."""
     modes = arguments.all("authorization-mode") or ["AlwaysAllow"]
+    policies = arguments.last("authorization-policy-file")
+    webhook = arguments.last("authorization-webhook-config-file")
     for mode in modes:
         if mode not in _MODES:
             raise FlagError(f'authorization-mode "{mode}" is not a valid mode')
-    for mode, file in (("Webhook", "authorization config"), ("ABAC", "authorization policy")):
-        if mode in modes:
-            raise FlagError(f"authorization-mode {mode}'s {file} file not passed")
-    for mode in ("AlwaysAllow", "RBAC"):
-        if mode in modes:
-            return mode
-    return "AlwaysDeny"
+        if modes.count(mode) > 1:
+            raise FlagError(f"authorization-mode {modes} has mode specified more than once")
+    for mode, flag, file, label in (
+        ("ABAC", "authorization-policy-file", policies, "authorization policy"),
+        ("Webhook", "authorization-webhook-config-file", webhook, "authorization config"),
+    ):
+        if mode in modes and not file:
+            raise FlagError(f"authorization-mode {mode}'s {label} file not passed")
+        if file and mode not in modes:
+            raise FlagError(f"cannot specify --{flag} without mode {mode}")
+    result: dict[str, Any] = {"authorization_policy_file": Path(policies)} if policies else {}
+    if arguments.last("authorization-config"):
+        return {"authorization_config": Path(arguments.last("authorization-config"))}
+    if "Webhook" not in modes:
+        return {**result, "authorization_mode": ",".join(modes)}
+    settings = {
+        "authorizedTTL": arguments.last("authorization-webhook-cache-authorized-ttl", "5m"),
+        "unauthorizedTTL": arguments.last("authorization-webhook-cache-unauthorized-ttl", "30s"),
+        "timeout": "30s",
+        "subjectAccessReviewVersion": arguments.last("authorization-webhook-version", "v1beta1"),
+        "failurePolicy": "NoOpinion",
+        "connectionInfo": {
+            "type": "KubeConfigFile",
+            "kubeConfigFile": str(Path(webhook).absolute()),
+        },
+    }
+    authorizers = [
+        {"type": mode, "name": mode.lower(), **({"webhook": settings} if mode == "Webhook" else {})}
+        for mode in modes
+    ]
+    configuration = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthorizationConfiguration",
+        "authorizers": authorizers,
+    }
+    return {**result, "authorization_config": configuration}
 
 
 def _switches(arguments: Arguments) -> tuple[str, ...]:

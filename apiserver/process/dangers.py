@@ -28,7 +28,8 @@ def risks(options: Options) -> Iterator[str]:
         )
     if reachable and not has_tls:
         yield f"tokens travel to {options.host} in the clear; add --tls"
-    if reachable and options.authorization_mode != "RBAC":
+    allows_all = "AlwaysAllow" in options.authorization_mode.split(",")
+    if reachable and allows_all and options.authorization_config is None:
         yield (
             f"everybody with credentials may do everything on {options.host}; "
             "add --authorization-mode RBAC"

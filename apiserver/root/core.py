@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from inkube.apiserver import builtinkinds, webhooks
+from inkube.apiserver import builtinkinds, defaults, webhooks
 from inkube.apiserver.access import Security, security
 from inkube.apiserver.admission import DeclaredKinds
 from inkube.apiserver.client import FaultInjection, InProcessClient
@@ -66,8 +66,9 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     store, system_fields, clock = base.store, base.system_fields, base.clock
     exit_stack = contextlib.AsyncExitStack()
     guards = security.build(
-        options, store, system_fields, base.keys, listener.certificate, exit_stack
-    )
+        options, store, system_fields, base.keys, listener.certificate, exit_stack,
+        lambda: defaults.roles.rules("system:node", options.release.minor),
+    )  # fmt: skip
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
     hooks = _webhooks(options, base, guards, addresses, exit_stack)

@@ -110,7 +110,7 @@ async def _create_first_objects(server_parts: Parts) -> None:
             namespaces.NAMESPACES
         ):
             await beginnings.keep(options, store)
-    if options.authorization_mode == "RBAC":
+    if server_parts.core.security.uses_roles:
         await server_parts.defaults.create_set(sets.ROLES)
         await server_parts.defaults.create_set(sets.MODULE_ROLES)
 

@@ -184,7 +184,7 @@ class PodStreams:
 
     async def exec(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET (WebSocket) or POST (SPDY): run a command in a container."""
-        pod, container, kubelet = self._of_container(exchange)
+        pod, container, kubelet = await self._of_container(exchange)
         wanted = self._stream_options(exchange)
         command = exchange.query.getall("command", [])
         if not command:
@@ -198,7 +198,7 @@ class PodStreams:
 
     async def attach(self, exchange: Exchange) -> web.StreamResponse:
         """Serve GET or POST: attach to the main process of a container."""
-        pod, container, kubelet = self._of_container(exchange)
+        pod, container, kubelet = await self._of_container(exchange)
         wanted = self._stream_options(exchange)
         kubelet.check_exec(pod, container)
 
@@ -211,7 +211,7 @@ class PodStreams:
         """Serve GET or POST: connections to ports of the pod."""
         self._check_method(exchange)
         _check_ports(exchange.query)
-        self._check_verb(exchange)
+        await self._check_verb(exchange)
         pod = self._registry.get(exchange.request).value
         path = f"portForward/{exchange.request.namespace}/{exchange.request.name}"
         kubelet = self._upgradable(exchange, pod, path)
@@ -229,8 +229,8 @@ class PodStreams:
         with self._sessions.open():
             return await streaming.commands.serve(request, stream_options, run)
 
-    def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
-        self._check_verb(exchange)
+    async def _of_container(self, exchange: Exchange) -> tuple[Object, str, Kubelet]:
+        await self._check_verb(exchange)
         request = exchange.request
         pod = self._registry.get(request).value
         container = nodeless.container_of(request, pod, exchange.query)
@@ -253,14 +253,14 @@ class PodStreams:
         if exchange.http.method not in ("GET", "POST"):
             raise _not_allowed()
 
-    def _check_verb(self, exchange: Exchange) -> None:
+    async def _check_verb(self, exchange: Exchange) -> None:
         """Permit only GET and POST. A GET also needs the permission to create, like a POST.
 
         pkg/registry/core/pod/rest/subresources.go, ensureAuthorizedForVerb.
         """
         self._check_method(exchange)
         if exchange.http.method == "GET":
-            require(
+            await require(
                 self._authorizer,
                 attributes.of_object(exchange.request, "create", exchange.request.name),
             )

@@ -103,6 +103,29 @@ def ignored_selectors(resource: Object) -> str:
     return "; ".join(told)
 
 
+def field_selector(resource: Object) -> str:
+    """Return the field selector of `resourceAttributes` as a text, without requirements that are
+    not understood."""
+    selector = resource.get("fieldSelector") or {}
+    understood = filter(_is_field_requirement, selector.get("requirements") or ())
+    signs = {"In": "=", "NotIn": "!="}
+    terms = [f"{each['key']}{signs[each['operator']]}{each['values'][0]}" for each in understood]
+    return ",".join(terms) or _raw(selectors.parse_fields, selector)
+
+
+def label_selector(resource: Object) -> str:
+    """Return the label selector of `resourceAttributes` as a text, as `field_selector`."""
+    selector = resource.get("labelSelector") or {}
+    understood = list(filter(_is_label_requirement, selector.get("requirements") or ()))
+    text = selectors.format_selector({"matchExpressions": understood}) if understood else ""
+    return text or _raw(selectors.parse_labels, selector)
+
+
+def _raw(parse: Callable[[str], object], selector: Object) -> str:
+    text: str = selector.get("rawSelector", "")
+    return text if _parses(parse, text) else ""
+
+
 def _parses(parse: Callable[[str], object], raw: str) -> bool:
     try:
         parse(raw)

@@ -71,8 +71,12 @@ class Reviews:
     def _with_decision(self, obj: Object, user: User) -> Object:
         decision = self._authorizer.decide(_attributes(user, obj["spec"]))
         result: Object = {"allowed": decision.allowed}
+        if decision.is_denied:
+            result["denied"] = True
         if decision.reason:
             result["reason"] = decision.reason
+        if decision.error:
+            result["evaluationError"] = decision.error
         ignored = reviewchecks.ignored_selectors(obj["spec"].get("resourceAttributes") or {})
         if ignored:
             result["evaluationError"] = ignored
@@ -83,7 +87,7 @@ class Reviews:
         namespace = obj["spec"].get("namespace")
         if not namespace:
             raise status.bad_request("no namespace on request")
-        rules, failure = self._authorizer.rules_for(request.user, namespace)
+        rules, failure, is_incomplete = self._authorizer.rules_for(request.user, namespace)
         result: Object = {
             "resourceRules": [
                 _pick(rule, "verbs", "apiGroups", "resources", "resourceNames")
@@ -95,7 +99,7 @@ class Reviews:
                 for rule in rules
                 if rule.get("nonResourceURLs")
             ],
-            "incomplete": False,
+            "incomplete": is_incomplete,
         }
         if failure:
             result["evaluationError"] = failure
@@ -163,7 +167,11 @@ def _attributes(user: User, spec: Object) -> Attributes:
         return Attributes(user, path.get("verb", ""), path=path.get("path", ""), is_resource=False)
     members = ("group", "version", "resource", "subresource", "namespace", "name")
     return Attributes(
-        user, asked.get("verb", ""), **{member: asked.get(member, "") for member in members}
+        user,
+        asked.get("verb", ""),
+        **{member: asked.get(member, "") for member in members},
+        field_selector=reviewchecks.field_selector(asked),
+        label_selector=reviewchecks.label_selector(asked),
     )
 
 

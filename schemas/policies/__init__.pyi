@@ -1,6 +1,7 @@
 from inkube.schemas.policies import expressions as expressions
 from inkube.schemas.policies import rules as rules
 from inkube.schemas.policies import typecheck as typecheck
+from inkube.schemas.policies.environment import ACCESS_REVIEW as ACCESS_REVIEW
 from inkube.schemas.policies.environment import NAMESPACE as NAMESPACE
 from inkube.schemas.policies.environment import REQUEST as REQUEST
 from inkube.schemas.policies.environment import USER as USER

@@ -54,6 +54,35 @@ def _user() -> Shape:
 USER: Final = _user()
 
 
+def _access_review() -> Shape:
+    """The `spec` of a SubjectAccessReview (pkg/authorization/cel/compile.go)."""
+    requirement = {"key": _STRING, "operator": _STRING, "values": _STRINGS}
+    listed = record("kubernetes.SelectorRequirement", requirement)
+    members = {"rawSelector": _STRING, "requirements": Shape.of(types.list_of(listed.type))}
+    resource = {
+        **dict.fromkeys(
+            ("namespace", "verb", "group", "version", "resource", "subresource", "name"), _STRING
+        ),
+        "fieldSelector": record("kubernetes.FieldSelectorAttributes", members),
+        "labelSelector": record("kubernetes.LabelSelectorAttributes", members),
+    }
+    path = {"path": _STRING, "verb": _STRING}
+    return record(
+        "kubernetes.SubjectAccessReviewSpec",
+        {
+            "resourceAttributes": record("kubernetes.ResourceAttributes", resource),
+            "nonResourceAttributes": record("kubernetes.NonResourceAttributes", path),
+            "user": _STRING,
+            "groups": _STRINGS,
+            "extra": Shape.of(types.map_of(types.STRING, types.LIST_STRING)),
+            "uid": _STRING,
+        },
+    )
+
+
+ACCESS_REVIEW: Final = _access_review()
+
+
 def _request() -> Shape:
     kind = record(
         "kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), _STRING)

@@ -5,7 +5,7 @@ Follows plugin/pkg/auth/authorizer/rbac/bootstrappolicy (policy.go, controller_p
 namespace_policy.go).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from inkube.schemas import releases
@@ -58,6 +58,12 @@ def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
         yield "clusterrolebindings", _binding(name, [_subject("User", user)])
     yield "clusterrolebindings", _binding("system:kube-dns", [_account("kube-dns")])
     yield from _in_namespaces()
+
+
+def rules(name: str, minor: int) -> Sequence[Object]:
+    """Return the rules of a ClusterRole of a minor, which aggregates no others."""
+    found: Sequence[Object] = _read(minor)[name]["rules"]
+    return found
 
 
 def _read(minor: int) -> dict[str, Object]:

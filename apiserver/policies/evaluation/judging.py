@@ -5,10 +5,11 @@ Policies are compiled at their first use, and again after they changed.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
-from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, of_object
+from inkube.apiserver.auth import Authorizer, ResourceCheck, UserAuthorizer, answered, of_object
 from inkube.apiserver.registry import (
     Request,
     Resource,
@@ -211,7 +212,8 @@ class PolicyEvaluator(BoundPolicies):
         values = await self.values(write, served) if found else {}
         for params in found:
             values["params"] = params
-            for denial in policy.judge(values, annotations.annotate(policy.name)):
+            judge = partial(policy.judge, values, annotations.annotate(policy.name))
+            for denial in await answered(judge):
                 refusal = _Refusal(policy.name, name, denial)
                 if "Audit" in actions and not denial.always:
                     annotations.failures.append(_failure(refusal, actions))

@@ -5,6 +5,7 @@ from functools import partial
 
 import orjson
 
+from inkube.apiserver.auth import answered
 from inkube.apiserver.policies.evaluation.judging import BoundPolicies, ConfigError
 from inkube.apiserver.registry import Write, attributes, keys
 from inkube.schemas import status
@@ -51,7 +52,8 @@ class Mutator(BoundPolicies):
                 continue
             values = {**await self.values(write, served), "params": params}
             before = values["object"]
-            changed = policy.change(values, _typed(write, served), partial(_decoded, write, served))
+            schema, decode = _typed(write, served), partial(_decoded, write, served)
+            changed = await answered(partial(policy.change, values, schema, decode))
             if changed is not before and changed != before:
                 fresh: Object = orjson.loads(orjson.dumps(changed))
                 await attributes.put(write, _decoded(write, served, fresh), served)

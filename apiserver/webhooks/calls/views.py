@@ -4,6 +4,7 @@ Webhooks for the subresource `scale` receive a Scale. Follows generic/webhook.go
 predicates/namespace and generic/conversion.go.
 """
 
+from functools import partial
 from typing import Any
 
 import orjson
@@ -50,7 +51,9 @@ class HookAdmission:
         if resource is None or not self._in_namespace(hook):
             return None
         seen = await self._view_as(resource)
-        return seen if self._conditions_hold(hook, seen) else None
+        if hook.conditions and not await auth.answered(partial(self._conditions_hold, hook, seen)):
+            return None
+        return seen
 
     def _in_namespace(self, hook: Hook) -> bool:
         resource, namespace = self.request.served.gvr.resource, self.facts.namespace
@@ -65,8 +68,6 @@ class HookAdmission:
         return selectors.matches(hook.namespaces, matching.labels_of(entry.value))
 
     def _conditions_hold(self, hook: Hook, view: RequestView) -> bool:
-        if not hook.conditions:
-            return True
         authorizer = auth.UserAuthorizer(self._authorizer, self.request.user)
         variables = {
             "object": view.object,

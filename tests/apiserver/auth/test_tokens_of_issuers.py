@@ -14,7 +14,7 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from inkube import APIServer
-from inkube.apiserver.access import authenticationconfig
+from inkube.apiserver.access.configs import authentication as authenticationconfig
 from inkube.apiserver.auth import Outgoing
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

@@ -29,17 +29,13 @@ def test_every_flag_works_or_ends_the_start_or_is_told(name):
     if name in kubeflags.SUPPORTED or name == "feature-gates":
         return
     told = "\n".join(kubeflags.ignored(parsed(f"--{name}={value}")).lines())
-    if name in kubeflags.FORBIDDEN:
-        with pytest.raises(FlagError, match=f"--{name} is not supported: "):
-            kubeflags.options(parsed(f"--{name}={value}"))
-    else:
-        assert f"without effect: --{name}" in told
+    assert f"without effect: --{name}" in told
 
 
 def test_no_flag_is_in_two_lists():
     lists = (
         kubeflags.SUPPORTED, kubeflags.NEGLIGIBLE_SWITCHES, kubeflags.NEGLIGIBLE_OPTIONS,
-        kubeflags.UNSUPPORTED_SWITCHES, kubeflags.UNSUPPORTED_OPTIONS, kubeflags.FORBIDDEN,
+        kubeflags.UNSUPPORTED_SWITCHES, kubeflags.UNSUPPORTED_OPTIONS,
     )  # fmt: skip
     every = [name for names in lists for name in names]
     assert len(every) == len(set(every))
@@ -56,6 +52,7 @@ def test_no_flag_is_in_two_lists():
         ("--tls-min-version=VersionTLS99", 'unknown tls version "VersionTLS99"'),
         ("--authorization-mode=Webhook", "Webhook's authorization config file not passed"),
         ("--authorization-mode=ABAC", "ABAC's authorization policy file not passed"),
+        ("--authorization-policy-file=f", "cannot specify --authorization-policy-file without mod"),
         (
             "--encryption-provider-config=/nonexistent",
             'file "/nonexistent": open /nonexistent: no such file or directory',
@@ -96,7 +93,6 @@ def test_a_wrong_value_ends_the_start(given, told):
             ["NOT SUPPORTED here, without effect: --runtime-config=storage.k8s.io/v1beta1=true"],
         ),
         ("--profiling=false", ["harmless here, without effect: --profiling"]),
-        ("--authorization-mode=Node,AlwaysAllow", []),
     ],
 )
 def test_what_has_no_effect_is_told_in_three_words(given, lines):
@@ -109,7 +105,7 @@ def test_what_has_no_effect_is_told_in_three_words(given, lines):
         ("--emulated-version=1.35", "kubernetes_version", "1.35"),
         ("--emulated-version=kube=1.34", "kubernetes_version", "1.34"),
         ("--authorization-mode=AlwaysDeny", "authorization_mode", "AlwaysDeny"),
-        ("--authorization-mode=Node", "authorization_mode", "AlwaysDeny"),
+        ("--authorization-mode=Node,RBAC", "authorization_mode", "Node,RBAC"),
         ("--anonymous-auth=false", "anonymous_auth", False),
         ("--allow-privileged", "allow_privileged", True),
         ("--service-node-port-range=30000-30001", "service_node_port_range", "30000-30001"),
@@ -258,6 +254,31 @@ async def test_the_flags_of_an_openid_issuer_are_an_authentication_configuration
         "invalid authentication configuration: jwt[0].issuer.url: Invalid value: "
         '"http://x": URL scheme must be https'
     )
+
+
+def test_the_flags_of_a_webhook_are_an_authorization_configuration():
+    given = kubeflags.options(
+        parsed(
+            "--authorization-mode=Node,Webhook",
+            "--authorization-webhook-config-file=/hook",
+            "--authorization-webhook-cache-authorized-ttl=1m",
+        )
+    )
+    assert given["authorization_config"]["authorizers"] == [
+        {"type": "Node", "name": "node"},
+        {
+            "type": "Webhook",
+            "name": "webhook",
+            "webhook": {
+                "authorizedTTL": "1m",
+                "unauthorizedTTL": "30s",
+                "timeout": "30s",
+                "subjectAccessReviewVersion": "v1beta1",
+                "failurePolicy": "NoOpinion",
+                "connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": "/hook"},
+            },
+        },
+    ]
 
 
 async def test_origins_of_pages_are_regular_expressions(web_of):

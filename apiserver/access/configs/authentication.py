@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from inkube.apiserver import auth, http
-from inkube.apiserver.access import configobjects
+from inkube.apiserver.access.configs import objects
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
 _WHAT = "authentication configuration"
 _MAPPING = {"claim": None, "prefix": None, "expression": None}
-_SHAPE: configobjects.Shape = {
+_SHAPE: objects.Shape = {
     "anonymous": {"enabled": None, "conditions": [{"path": None}]},
     "jwt": [
         {
@@ -62,7 +62,7 @@ class Settings(NamedTuple):
 
 def read(source: "Path | str | Mapping[str, Any]") -> Settings:
     """Read a file, or an object. Raises ValueError for another kind and for unknown members."""
-    members = configobjects.read(source, "AuthenticationConfiguration", _SHAPE, _WHAT)
+    members = objects.read(source, "AuthenticationConfiguration", _SHAPE, _WHAT)
     anonymous = members.get("anonymous")
     issuers = members.get("jwt") or ()
     if anonymous is None:

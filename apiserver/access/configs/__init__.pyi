@@ -1,0 +1,2 @@
+from inkube.apiserver.access.configs import authentication as authentication
+from inkube.apiserver.access.configs import authorization as authorization

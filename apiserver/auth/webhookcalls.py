@@ -1,0 +1,144 @@
+"""Webhooks of authentication, authorization and audit: their kubeconfig files, and calls with
+retries.
+
+Follows apiserver/pkg/util/webhook (webhook.go) and client-go/tools/clientcmd.
+"""
+
+import asyncio
+import base64
+import ssl
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inkube.apiserver import http
+from inkube.apiserver.auth import frontproxy
+from inkube.apiserver.auth.outgoing import CallError, Outgoing
+from inkube.schemas import golang
+from inkube.schemas.objects import Object
+
+SECONDS = 30.0
+"""The limit of one call (defaultRequestTimeout)."""
+_TRIES, _DELAY, _FACTOR = 5, 0.5, 1.5
+_REPEATED = frozenset({429, 500, 504})
+
+
+class Target(NamedTuple):
+    """Where a webhook is, and how it is called: `options` are those of aiohttp."""
+
+    url: str
+    context: ssl.SSLContext
+    options: Mapping[str, Any]
+
+
+def read(path: Path) -> Target:
+    """Return the webhook that the current context of a kubeconfig names. Raises ValueError,
+    OSError."""
+    try:
+        document = golang.goyaml.loads(path.read_bytes()).value
+    except golang.unmarshal.DecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
+    config: Object = document if isinstance(document, dict) else {}
+    context = _named(config, "contexts", "context", config.get("current-context") or "")
+    cluster = _named(config, "clusters", "cluster", context.get("cluster") or "")
+    user = _named(config, "users", "user", context.get("user") or "")
+    url = cluster.get("server") or ""
+    if not url:
+        raise ValueError(f"{path}: invalid configuration: no server in the current context")
+    try:
+        return Target(url, _tls(path, cluster, user), _options(path, cluster, user))
+    except ssl.SSLError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _named(config: Object, plural: str, member: str, name: str) -> Object:
+    """Return a member of a kubeconfig by name; without a current context, the only one."""
+    every = config.get(plural) or ()
+    for each in every:
+        if each.get("name") == name or (not name and len(every) == 1):
+            found: Object = each.get(member) or {}
+            return found
+    return {}
+
+
+def _data(path: Path, owner: Object, name: str) -> bytes:
+    """Return a file or its data, which takes precedence; b"" without."""
+    if owner.get(f"{name}-data"):
+        return base64.b64decode(owner[f"{name}-data"])
+    return (path.parent / owner[name]).read_bytes() if owner.get(name) else b""
+
+
+def _tls(path: Path, cluster: Object, user: Object) -> ssl.SSLContext:
+    bundle = base64.b64encode(_data(path, cluster, "certificate-authority")).decode()
+    context = http.dialing.client_context(bundle)
+    if cluster.get("insecure-skip-tls-verify"):
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    certificate, key = _data(path, user, "client-certificate"), _data(path, user, "client-key")
+    if certificate:
+        frontproxy.Identity(b"", certificate + b"\n" + key).configure(context)
+    return context
+
+
+def _options(path: Path, cluster: Object, user: Object) -> Object:
+    options: Object = {}
+    if cluster.get("tls-server-name"):
+        options["server_hostname"] = cluster["tls-server-name"]
+    token = user.get("token") or ""
+    if user.get("tokenFile"):
+        token = (path.parent / user["tokenFile"]).read_text().strip()
+    if token:
+        options["headers"] = {"Authorization": f"Bearer {token}"}
+    elif user.get("username"):
+        pair = f"{user['username']}:{user.get('password', '')}".encode()
+        options["headers"] = {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+    return options
+
+
+class Webhook:
+    """Sends reviews to one webhook. `seconds` is the limit of a call with all its repetitions."""
+
+    def __init__(self, target: Target, client: Outgoing, seconds: float = SECONDS) -> None:
+        self._target = target
+        self._client = client
+        self._seconds = seconds
+
+    async def send(self, document: Object) -> Object:
+        """Send an object, and return that of the answer. Repeats the call after errors that pass.
+        Raises CallError."""
+        clock = asyncio.get_running_loop().time
+        deadline, delay = clock() + self._seconds, _DELAY
+        for attempt in range(_TRIES):
+            try:
+                url, context, options = self._target
+                left = max(deadline - clock(), 0.001)
+                return await self._client.post(url, context, left, document, options)
+            except CallError as error:
+                is_last = attempt == _TRIES - 1 or clock() + delay > deadline
+                if error.code not in _REPEATED or is_last:
+                    raise
+            await asyncio.sleep(delay)
+            delay *= _FACTOR
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+class Remembered:
+    """Answers that are valid for some seconds. `now` returns seconds since 1970."""
+
+    def __init__(self, now: Callable[[], float], bound: int) -> None:
+        self._now = now
+        self._bound = bound
+        self._answers: dict[Any, tuple[float, Any]] = {}
+
+    def get(self, key: Any) -> Any:
+        """Return the answer to a question; None without a valid one."""
+        found = self._answers.get(key)
+        return found[1] if found is not None and self._now() < found[0] else None
+
+    def put(self, key: Any, value: Any, seconds: float) -> None:
+        """Remember an answer. The oldest answers make room for others."""
+        if seconds <= 0:
+            return
+        self._answers.pop(key, None)
+        while len(self._answers) >= self._bound:
+            del self._answers[next(iter(self._answers))]
+        self._answers[key] = (self._now() + seconds, value)

@@ -1,0 +1,358 @@
+"""Several authorizers: webhooks with conditions, ABAC, and Node with the objects of its pods."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import aiohttp
+import pytest
+import yaml
+from aiohttp import web
+
+from inkube import APIServer
+from inkube.apiserver.access.configs import authorization as authorizationconfig
+from inkube.controllers.clock import FakeClock
+
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
+REVIEW = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+TOKENS = """\
+admin,admin,1,"system:masters"
+ada,ada,2,"dev"
+one,system:node:one,3,"system:nodes"
+two,system:node:two,4,"system:nodes"
+"""
+
+
+class Reviewer:
+    """A webhook: answers reviews with a function of their `spec`, and records these."""
+
+    def __init__(self) -> None:
+        self.specs: list[dict] = []
+        self.status = lambda spec: {"allowed": False}
+        self.code = 200
+        self.kubeconfig = Path()
+
+    async def __call__(self, request: web.BaseRequest) -> web.Response:
+        review = await request.json()
+        self.specs.append(review["spec"])
+        status = self.status(review["spec"])
+        return web.json_response({**review, "status": status}, status=self.code)
+
+
+@pytest.fixture
+async def reviewer(tmp_path):
+    """A running webhook, with the path of its kubeconfig."""
+    made = Reviewer()
+    runner = web.ServerRunner(web.Server(made))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/review"
+    made.kubeconfig = tmp_path / "webhook.kubeconfig"
+    made.kubeconfig.write_text(
+        yaml.safe_dump({
+            "apiVersion": "v1", "kind": "Config", "current-context": "a",
+            "clusters": [{"name": "a", "cluster": {"server": url}}],
+            "users": [{"name": "a", "user": {"token": "secret"}}],
+            "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        })
+    )  # fmt: skip
+    yield made
+    await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def served(folder, **options):
+    """A server with these options, and a function that sends a request with a token."""
+    (folder / "tokens.csv").write_text(TOKENS)
+    options = {"token_auth_file": folder / "tokens.csv", "modules": "none", **options}
+    async with APIServer(**options) as server, aiohttp.ClientSession() as session:
+
+        async def request(token, method, path, body=None, **headers):
+            sent = {"Authorization": f"Bearer {token}", **headers}
+            url = server.url + path
+            async with session.request(method, url, json=body, headers=sent) as answer:
+                text = await answer.text()
+            is_json = answer.content_type == "application/json"
+            return answer.status, json.loads(text) if is_json else text
+
+        yield request
+
+
+def webhook(reviewer, **members):
+    return {
+        "authorizedTTL": "5m", "unauthorizedTTL": "30s", "timeout": "3s",
+        "subjectAccessReviewVersion": "v1", "matchConditionSubjectAccessReviewVersion": "v1",
+        "failurePolicy": "NoOpinion",
+        "connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": str(reviewer.kubeconfig)},
+        **members,
+    }  # fmt: skip
+
+
+def configuration(*authorizers):
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthorizationConfiguration",
+        "authorizers": [
+            {"type": "Webhook", "name": f"hook-{number}", "webhook": each}
+            if isinstance(each, dict)
+            else {"type": each, "name": each.lower()}
+            for number, each in enumerate(authorizers)
+        ],
+    }
+
+
+async def test_a_webhook_decides_before_and_after_others(tmp_path, reviewer) -> None:
+    clock = FakeClock(ticking=True)
+    only_secrets = {"expression": "request.?resourceAttributes.resource == optional.of('secrets')"}
+    config = configuration(
+        webhook(reviewer, matchConditions=[only_secrets]), "RBAC", webhook(reviewer)
+    )
+    reviewer.status = lambda spec: (
+        {"denied": True, "reason": "no secrets"}
+        if (spec.get("resourceAttributes") or {}).get("resource") == "secrets"
+        else {"allowed": spec["user"] == "ada", "reason": "as ada"}
+    )
+    async with served(tmp_path, authorization_config=config, clock=clock) as request:
+        assert (await request("ada", "GET", f"{MAPS}?labelSelector=a%3Db,c"))[0] == 200
+        assert reviewer.specs == [
+            {
+                "user": "ada", "uid": "2", "groups": ["dev", "system:authenticated"],
+                "resourceAttributes": {
+                    "namespace": "default", "verb": "list", "version": "v1",
+                    "resource": "configmaps",
+                    "labelSelector": {
+                        "requirements": [
+                            {"key": "a", "operator": "In", "values": ["b"]},
+                            {"key": "c", "operator": "Exists"},
+                        ]
+                    },
+                },
+            }
+        ]  # fmt: skip
+        assert (await request("ada", "GET", f"{MAPS}?labelSelector=a%3Db,c"))[0] == 200
+        assert len(reviewer.specs) == 1  # remembered
+        clock.advance(301)
+        assert (await request("ada", "GET", f"{MAPS}?labelSelector=a%3Db,c"))[0] == 200
+        assert len(reviewer.specs) == 2
+        code, body = await request("ada", "GET", "/api/v1/namespaces/default/secrets")
+        assert (code, body["message"].rpartition(": ")[2]) == (403, "no secrets")
+        assert (await request("admin", "GET", "/api/v1/secrets"))[0] == 200
+        assert (await request("one", "GET", MAPS))[0] == 403
+        review = {"spec": {"user": "ada", "nonResourceAttributes": {"path": "/a", "verb": "get"}}}
+        code, body = await request(
+            "ada", "POST", REVIEW,
+            {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", **review},
+        )  # fmt: skip
+        assert (code, body["status"]) == (201, {"allowed": True, "reason": "as ada"})
+
+
+async def test_expressions_of_policies_wait_for_a_webhook(tmp_path, reviewer) -> None:
+    reviewer.status = lambda spec: {
+        "allowed": spec.get("resourceAttributes", {}).get("verb") in ("create", "bless")
+    }
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"],
+                        "resources": ["configmaps"],
+                    }
+                ]
+            },
+            "validations": [
+                {
+                    "expression": "authorizer.group('').resource('configmaps')"
+                    ".check(object.data.verb).allowed()"
+                }
+            ],
+        },
+    }  # fmt: skip
+    binding = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "b"},
+        "spec": {"policyName": "p", "validationActions": ["Deny"]},
+    }
+    group = "/apis/admissionregistration.k8s.io/v1"
+    config = configuration(webhook(reviewer))
+    async with served(tmp_path, authorization_config=config) as request:
+        for plural, body in (("policies", policy), ("policybindings", binding)):
+            path = f"{group}/validatingadmission{plural}"
+            assert (await request("admin", "POST", path, body))[0] == 201
+        for verb, wanted in (("bless", 201), ("curse", 422)):
+            made = {"metadata": {"name": verb}, "data": {"verb": verb}}
+            code, _ = await request("ada", "POST", MAPS, {"kind": "ConfigMap", **made})
+            assert code == wanted, verb
+
+
+@pytest.mark.parametrize(("policy", "code"), [("NoOpinion", 500), ("Deny", 500)])
+async def test_a_failing_webhook_allows_nothing(tmp_path, reviewer, policy, code) -> None:
+    reviewer.code = 403
+    config = configuration(webhook(reviewer, failurePolicy=policy), "AlwaysAllow")
+    async with served(tmp_path, authorization_config=config) as request:
+        code, body = await request("ada", "GET", MAPS)
+        if policy == "NoOpinion":
+            assert code == 200
+        else:
+            assert code == 500
+            assert body.startswith('Internal Server Error: "/api/v1/namespaces/default/configmaps"')
+
+
+async def test_a_webhook_checks_tokens(tmp_path, reviewer) -> None:
+    clock = FakeClock(ticking=True)
+    known = {
+        "authenticated": True,
+        "user": {"username": "eve", "groups": ["ops"], "extra": {"a": ["b"]}},
+    }
+    reviewer.status = lambda spec: known if spec["token"] == "good" else {"error": "no such token"}
+    options = {
+        "authentication_token_webhook_config_file": reviewer.kubeconfig,
+        "authorization_mode": "RBAC",
+        "clock": clock,
+    }
+    who = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    async with served(tmp_path, **options) as request:
+        for _ in range(2):
+            code, body = await request("good", "POST", who, review)
+            assert (code, body["status"]["userInfo"]) == (
+                201,
+                {
+                    "username": "eve",
+                    "groups": ["ops", "system:authenticated"],
+                    "extra": {"a": ["b"]},
+                },
+            )
+        assert [spec["token"] for spec in reviewer.specs] == ["good"]
+        assert (await request("bad", "POST", who, review))[0] == 401
+        known["authenticated"] = False
+        clock.advance(121)
+        assert (await request("good", "POST", who, review))[0] == 401
+        assert (await request("ada", "POST", who, review))[0] == 201
+        assert len(reviewer.specs) == 3
+
+
+async def test_policies_of_a_file_allow_what_they_name(tmp_path) -> None:
+    version = {"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy"}
+    lines = [
+        {**version, "spec": {"user": "ada", "namespace": "default", "resource": "configmaps",
+                             "apiGroup": "*", "readonly": True}},
+        {**version, "spec": {"group": "dev", "nonResourcePath": "/healthz*"}},
+        {"user": "one", "resource": "pods", "namespace": "other"},
+    ]  # fmt: skip
+    file = tmp_path / "policies"
+    file.write_text("# policies\n\n" + "\n".join(map(json.dumps, lines)))
+    options = {"authorization_mode": "ABAC", "authorization_policy_file": file}
+    async with served(tmp_path, **options) as request:
+        for method, path, code in (
+            ("GET", MAPS, 200),
+            ("POST", MAPS, 403),
+            ("GET", PODS, 403),
+            ("GET", "/healthz", 200),
+            ("GET", "/version", 403),
+        ):
+            assert (await request("ada", method, path, {}))[0] == code, (method, path)
+        assert (await request("admin", "GET", "/version"))[0] == 200
+    file.write_text('{"apiVersion": "v1", "kind": "Policy"}')
+    with pytest.raises(ValueError, match=r"error reading policy file .*, line 1: "):
+        async with served(tmp_path, **options):
+            pass
+
+
+async def test_a_kubelet_reads_what_the_pods_on_its_node_need(tmp_path) -> None:
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {
+            "nodeName": "one", "serviceAccountName": "bot",
+            "imagePullSecrets": [{"name": "pull"}],
+            "containers": [
+                {
+                    "name": "c", "image": "i",
+                    "envFrom": [{"configMapRef": {"name": "env"}}],
+                    "env": [{"name": "A", "valueFrom": {
+                        "secretKeyRef": {"name": "key", "key": "k"}}}],
+                }
+            ],
+            "volumes": [
+                {"name": "s", "secret": {"secretName": "mounted"}},
+                {"name": "v", "persistentVolumeClaim": {"claimName": "claim"}},
+                {"name": "x", "projected": {"sources": [
+                    {"configMap": {"name": "projected"}}, {"secret": {"name": "both"}}]}},
+            ],
+        },
+    }  # fmt: skip
+    volume = {
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv"},
+        "spec": {
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+            "claimRef": {"namespace": "default", "name": "claim"},
+            "csi": {
+                "driver": "d", "volumeHandle": "h",
+                "nodePublishSecretRef": {"namespace": "store", "name": "disk"},
+            },
+        },
+    }  # fmt: skip
+    default = "/api/v1/namespaces/default"
+    token = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+    async with served(tmp_path, authorization_mode="Node,RBAC") as request:
+        assert (await request("admin", "POST", PODS, pod))[0] == 201
+        assert (await request("admin", "POST", "/api/v1/persistentvolumes", volume))[0] == 201
+        for path, own in (
+            (f"{default}/secrets/pull", 404),
+            (f"{default}/secrets/key", 404),
+            (f"{default}/secrets/mounted", 404),
+            (f"{default}/secrets/both", 404),
+            ("/api/v1/namespaces/store/secrets/disk", 404),
+            (f"{default}/secrets/other", 403),
+            (f"{default}/secrets", 403),
+            (f"{default}/configmaps/env", 404),
+            (f"{default}/configmaps/projected", 404),
+            (f"{default}/configmaps/pull", 403),
+            (f"{default}/persistentvolumeclaims/claim", 404),
+            ("/api/v1/persistentvolumes/pv", 200),
+            (f"{default}/pods/p", 200),
+            (f"{default}/pods", 403),
+            ("/api/v1/pods?fieldSelector=spec.nodeName%3Done", 200),
+            ("/api/v1/pods?fieldSelector=spec.nodeName%3Dtwo", 403),
+            ("/api/v1/nodes/one", 404),
+            ("/api/v1/nodes/two", 403),
+            ("/api/v1/services", 200),
+            ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/one", 404),
+            ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/two", 403),
+        ):
+            assert (await request("one", "GET", path))[0] == own, path
+        for path in (f"{default}/secrets/key", "/api/v1/persistentvolumes/pv", f"{default}/pods/p"):
+            code, body = await request("two", "GET", path)
+            assert code == 403
+            assert "no relationship found between node 'two' and this object" in body["message"]
+        for name, code in (("bot", 404), ("default", 403)):
+            path = f"{default}/serviceaccounts/{name}/token"
+            assert (await request("one", "POST", path, token))[0] == code
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"timeout": "31s"}, 'timeout: Invalid value: "31s": must be > 0s and <= 30s'),
+        ({"failurePolicy": "Fail"}, 'failurePolicy: Unsupported value: "Fail": supported values'),
+        ({"connectionInfo": {"type": "InClusterConfig"}}, "this server runs in no cluster"),
+        ({"matchConditions": [{"expression": "request.usr == ''"}]}, "undefined field 'usr'"),
+        ({"matchConditions": [{"expression": "request.user"}]}, "must evaluate to bool but got"),
+        ({"subjectAccessReviewVersion": ""}, "subjectAccessReviewVersion: Required value"),
+        ({"ttl": "5m"}, 'strict decoding error: unknown field "authorizers[0].webhook.ttl"'),
+    ],
+)
+def test_an_invalid_webhook_ends_the_start(tmp_path, change, why) -> None:
+    class Placed:
+        kubeconfig = tmp_path / "config"
+
+    Placed.kubeconfig.write_text("")
+    config = configuration(webhook(Placed, **change))
+    with pytest.raises(ValueError, match="authorizers") as error:
+        authorizationconfig.read(config)
+    assert why in str(error.value)
