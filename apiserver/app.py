@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -59,6 +59,7 @@ _ASSUMED_NAMESPACE = (
 )
 WRITE_SECONDS = 60.0  # --request-timeout
 _ERRORS = 400  # the lowest code of an error
+_UNAUTHORIZED = 401
 _WHOLE = (BodyResponse, web.Response)
 """The responses that are not streams."""
 
@@ -109,6 +110,8 @@ class Parts:
     listeners: "list[http.audit.Listener]" = field(default_factory=list)
     """Functions that are called with each finished request and its bodies; they can be added and
     removed."""
+    on_begin: "Sequence[http.audit.Listener]" = ()
+    """Functions that are called with each stream whose response begins."""
 
 
 class App:
@@ -130,6 +133,10 @@ class App:
             await parts.before_request()
         audit_context = _new_audit_context() if parts.listeners else None
         received = datetime.now(UTC) if audit_context else None
+        if parts.on_begin and audit_context is not None and _is_long(info):
+            begun = audit_context, datetime.now(UTC)
+            notify = partial(self._notify_beginning, request, info, request_id, begun)
+            setattr(request.writer, "on_begin", notify)  # noqa: B010 # of http.Writer
         cancelled: asyncio.CancelledError | None = None
         try:
             response = await self._respond(request, info, request_id, audit_context)
@@ -168,6 +175,23 @@ class App:
             raise cancelled
         return response
 
+    def _notify_beginning(
+        self,
+        request: Request,
+        info: RequestInfo,
+        request_id: str,
+        begun: "tuple[http.audit.RequestContext, datetime]",
+        code: int,
+    ) -> None:
+        """Pass a stream whose response begins to the listeners for that."""
+        context, received = begun
+        context.impersonation, context.reason = request.impersonation, request.reason
+        if request.impersonation is not None:
+            context.user = request.impersonation.user
+        beginning = _event_data(request, info, request_id, received, code)
+        for listener in self._parts.on_begin:
+            listener(beginning, context)
+
     async def _notify_listeners(
         self,
         request: Request,
@@ -193,18 +217,13 @@ class App:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
                 context.user = await answered(partial(self._parts.access.identify, request))
         body = getattr(response, "body", None)
-        finished = http.audit.FinishedRequest(
-            id=request_id,
-            info=info,
-            uri=requests.loggable_target(request),
-            # a socket of both families names clients of IPv4 in IPv6
-            address=(request.remote or "").removeprefix("::ffff:"),
-            agent=request.headers.get(hdrs.USER_AGENT, ""),
-            received=received,
-            code=response.status,
+        finished = _event_data(request, info, request_id, received, response.status)._replace(
             request=sent,
             response=body if isinstance(body, bytes) else b"",
+            response_media=response.headers.get(hdrs.CONTENT_TYPE, ""),
         )
+        if context.user is None and response.status == _UNAUTHORIZED:
+            finished = finished._replace(attempted=_attempted(request))
         for listener in tuple(self._parts.listeners):
             listener(finished, context)
 
@@ -250,6 +269,8 @@ class App:
             response = responses.error(failure, negotiation.COMPACT_JSON)
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
+            if audit_context is not None:
+                audit_context.has_panicked = True
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.COMPACT_JSON)
         if response.prepared or not isinstance(response, _WHOLE):
@@ -386,6 +407,7 @@ class App:
             api_request.warn(_ASSUMED_NAMESPACE.format(info.namespace))
         if route.served.version.deprecated:
             api_request.warn(route.served.version.deprecation_warning)
+            api_request.notes.annotate("k8s.io/deprecated", "true")
         wording = route.resource.wording
         try:
             if not route.is_misplaced:
@@ -474,6 +496,42 @@ def _name_flow(response: "BodyResponse | web.Response", schema: str, level: str)
     """Add headers with the flow schema and priority level of a request."""
     response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
     response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
+
+
+def _is_long(info: RequestInfo) -> bool:
+    """Whether the response to a request is a stream."""
+    return info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
+
+
+def _event_data(
+    request: Request, info: RequestInfo, request_id: str, received: datetime, code: int
+) -> "http.audit.FinishedRequest":
+    """Return what audit events tell about a request, without bodies."""
+    return http.audit.FinishedRequest(
+        id=request_id,
+        info=info,
+        uri=requests.loggable_target(request),
+        # a socket of both families names clients of IPv4 in IPv6
+        address=(request.remote or "").removeprefix("::ffff:"),
+        agent=request.headers.get(hdrs.USER_AGENT, ""),
+        received=received,
+        code=code,
+        request=b"",
+        response=b"",
+        media=request.headers.get(hdrs.CONTENT_TYPE, ""),
+        is_long=_is_long(info),
+    )
+
+
+def _attempted(request: Request) -> str:
+    """Return which credentials were refused (getAuthMethods)."""
+    scheme, _, rest = request.headers.get(hdrs.AUTHORIZATION, "").strip().partition(" ")
+    methods = [scheme.lower()] if rest and scheme.lower() in ("basic", "bearer") else []
+    if request.get_extra_info("peercert"):
+        methods.append("x509")
+    if methods:
+        return f"Authentication failed, attempted: {', '.join(methods)}"
+    return "Authentication failed, no credentials provided"
 
 
 def _new_audit_context() -> "http.audit.RequestContext":

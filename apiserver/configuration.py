@@ -346,6 +346,12 @@ class ServerOptions:
         "much detail.",
         group=LOGS,
     )
+    audit_webhook_config_file: Path | None = option(
+        None, "Send audit events to a webhook. A kubeconfig names the webhook.", group=LOGS
+    )
+    audit_webhook_batch_max_wait: float = option(
+        30.0, "Seconds after which audit events are sent to the webhook.", least=0
+    )
     allow_origins: Sequence[str] = option(
         (),
         "Allow web pages of this origin (CORS), such as http://localhost:3000; `*` allows all.",

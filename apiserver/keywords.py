@@ -89,6 +89,8 @@ class OptionValues(TypedDict, total=False):
     audit_log_maxbackup: int
     audit_log_maxage: int
     audit_policy_file: Path | None
+    audit_webhook_config_file: Path | None
+    audit_webhook_batch_max_wait: float
     allow_origins: Sequence[str]
     cors_allowed_origins: Sequence[str]
     allow_hosts: Sequence[str]

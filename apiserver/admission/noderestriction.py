@@ -7,14 +7,20 @@ plugin/pkg/admission/noderestriction and pkg/auth/nodeidentifier.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from inkube.apiserver import auth
 from inkube.apiserver.admission.denials import refused
+from inkube.apiserver.auth import Attributes, Authorizer, decided
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
-from inkube.schemas import status
+from inkube.schemas import releases, status
+from inkube.schemas.builtin import pem
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
 _PREFIX, _GROUP = "system:node:", "system:nodes"
+_AUDIENCES = 33
+"""The minor since which nodes request only audiences of their pods
+(ServiceAccountNodeAudienceRestriction)."""
 _MIRROR = "kubernetes.io/config.mirror"
 _LEASES = "kube-node-lease"
 _RESTRICTED = "node-restriction.kubernetes.io"
@@ -50,8 +56,12 @@ class NodeRestriction(Plugin):
     name = "NodeRestriction"
     only_refuses = True
 
-    def __init__(self, store: Store) -> None:
+    def __init__(
+        self, store: Store, authorizer: Authorizer, minor: int = releases.NEWEST.minor
+    ) -> None:
         self._store = store
+        self._authorizer = authorizer
+        self._restricts_audiences = minor >= _AUDIENCES
         self._checks: Mapping[tuple[str, str], Callable[[Write, str], None]] = {
             ("", "pods"): self._check_pod,
             ("", "nodes"): self._check_node,
@@ -60,6 +70,7 @@ class NodeRestriction(Plugin):
             ("coordination.k8s.io", "leases"): _check_lease,
             ("storage.k8s.io", "csinodes"): _check_csi_node,
             ("resource.k8s.io", "resourceslices"): _check_slice,
+            ("certificates.k8s.io", "certificatesigningrequests"): _check_signing_request,
         }
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -73,6 +84,8 @@ class NodeRestriction(Plugin):
         if not node:
             raise refused(write, f"could not determine node from user {quote(user.name)}")
         self._checks[resource.group, resource.plural](write, node)
+        if _is_token_request(write) and self._restricts_audiences:
+            await self._check_audience(write)
 
     def _check_pod(self, write: Write, node: str) -> None:
         subresource = write.request.subresource
@@ -168,7 +181,7 @@ class NodeRestriction(Plugin):
             raise refused(write, f"is not allowed to modify labels: {forbidden}")
 
     def _check_token(self, write: Write, node: str) -> None:
-        if write.operation != "CREATE" or write.request.subresource != "token":
+        if not _is_token_request(write):
             return
         reference = ((write.object or {}).get("spec") or {}).get("boundObjectRef") or {}
         kind = reference.get("apiVersion"), reference.get("kind")
@@ -187,6 +200,77 @@ class NodeRestriction(Plugin):
         if _node_of(pod) != node:
             why = "node requested token bound to a pod scheduled on a different node"
             raise refused(write, why)
+
+    async def _check_audience(self, write: Write) -> None:
+        """Allow the audience that a volume of the pod names, and those that the node is authorized
+        for."""
+        spec = (write.object or {}).get("spec") or {}
+        audiences = spec.get("audiences") or [""]
+        if len(audiences) > 1:
+            raise refused(write, "node may only request 0 or 1 audiences")
+        audience, request = audiences[0], write.request
+        pod = self._pod(write, spec["boundObjectRef"]["name"])
+        if audience in self._audiences_of(pod):
+            return
+        verb = "request-serviceaccounts-token-audience"
+        action = Attributes(
+            request.user, verb, "", "v1", audience, "", request.namespace, request.name
+        )
+        if not (await decided(self._authorizer, action)).allowed:
+            raise refused(
+                write,
+                f"audience {quote(audience)} not found in pod spec volume, {request.user.name} is "
+                "not authorized to request tokens for this audience",
+            )
+
+    def _audiences_of(self, pod: Object) -> Iterable[str]:
+        """Yield the audiences of the tokens in the volumes of a pod; "" is that of the server."""
+        for volume in pod["spec"].get("volumes") or ():
+            for source in (volume.get("projected") or {}).get("sources") or ():
+                if "serviceAccountToken" in source:
+                    yield source["serviceAccountToken"].get("audience") or ""
+            driver = (volume.get("csi") or {}).get("driver") or self._driver_of(pod, volume)
+            entry = self._store.get(keys.key("csidrivers", "", driver)) if driver else None
+            requests = (entry.value.get("spec") or {}).get("tokenRequests") if entry else ()
+            for each in requests or ():
+                yield each.get("audience") or ""
+
+    def _driver_of(self, pod: Object, volume: Object) -> str:
+        """Return the CSI driver of the volume behind a claim; "" without one."""
+        name = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
+        if "ephemeral" in volume:
+            name = f"{pod['metadata']['name']}-{volume['name']}"
+        namespace = pod["metadata"]["namespace"]
+        key = keys.key("persistentvolumeclaims", namespace, name)
+        claim = self._store.get(key) if name else None
+        bound = (claim.value.get("spec") or {}).get("volumeName") if claim else ""
+        found = self._store.get(keys.key("persistentvolumes", "", bound)) if bound else None
+        driver = ((found.value.get("spec") or {}).get("csi") or {}).get("driver") if found else ""
+        return str(driver or "")
+
+
+def _is_token_request(write: Write) -> bool:
+    request = write.request
+    return (request.resource.plural, request.subresource) == ("serviceaccounts", "token") and (
+        write.operation == "CREATE"
+    )
+
+
+def _check_signing_request(write: Write, node: str) -> None:
+    """Allow requests for certificates of kubelets only with the name of the node."""
+    spec = (write.object or {}).get("spec") or {}
+    signers = (auth.signers.KUBELET_SERVING, auth.signers.KUBELET_CLIENT)
+    if write.operation != "CREATE" or spec.get("signerName") not in signers:
+        return
+    block = pem.first_block(spec.get("request"))
+    if block is None:
+        raise refused(write, "unable to parse csr: PEM block type must be CERTIFICATE REQUEST")
+    try:
+        name = auth.signers.common_name(block[1])
+    except ValueError as error:
+        raise refused(write, f"unable to parse csr: {error}") from error
+    if name != f"{_PREFIX}{node}":
+        raise refused(write, f"can only create a node CSR with CN={_PREFIX}{node}")
 
 
 def _check_status_of_pod(write: Write, node: str) -> None:

@@ -91,6 +91,8 @@ def _decoded(where: str, code: int, reason: str, body: bytes) -> Object:
     if not 200 <= code < 300:
         text = body[:200].decode("utf-8", "replace")
         raise CallError(f"{where}: {code} {reason}: {text}", code)
+    if not body:
+        return {}
     try:
         document = orjson.loads(body)
     except ValueError as error:

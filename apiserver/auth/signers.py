@@ -88,6 +88,14 @@ def organizations(request: bytes) -> list[str]:
     return [str(each.value) for each in names]
 
 
+def common_name(request: bytes) -> str:
+    """Return the common name in the subject of a request for a certificate, as DER; "" without one.
+    Raises ValueError."""
+    subject = x509.load_der_x509_csr(request).subject
+    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[-1].value) if names else ""
+
+
 def sign(authority: Authority, request: Request) -> bytes:
     """Return the certificate for a request, as PEM. Raises ValueError with the reason if its signer
     refuses it."""

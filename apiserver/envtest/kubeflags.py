@@ -36,6 +36,8 @@ SUPPORTED: Mapping[str, Flag] = {
     "authentication-token-webhook-config-file": Flag("text", "Kubeconfig of a token webhook."),
     "authentication-token-webhook-version": Flag("text", "v1 or v1beta1."),
     "authorization-config": Flag("text", "Authorizers in their order, with webhooks."),
+    "audit-webhook-batch-max-wait": Flag("text", "When events are sent to the webhook: 30s."),
+    "audit-webhook-config-file": Flag("text", "Kubeconfig of a webhook for audit events."),
     "authorization-mode": Flag("list", "ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook."),
     "authorization-policy-file": Flag("text", "Policies of the mode ABAC."),
     "authorization-webhook-cache-authorized-ttl": Flag("text", "How long a yes is valid: 5m."),
@@ -130,9 +132,9 @@ UNSUPPORTED_SWITCHES = (
 UNSUPPORTED_OPTIONS = (
     "allow-metric-labels", "allow-metric-labels-manifest", "audit-log-truncate-max-batch-size",
     "audit-log-truncate-max-event-size", "audit-webhook-batch-buffer-size",
-    "audit-webhook-batch-max-size", "audit-webhook-batch-max-wait",
+    "audit-webhook-batch-max-size",
     "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps",
-    "audit-webhook-config-file", "audit-webhook-initial-backoff", "audit-webhook-mode",
+    "audit-webhook-initial-backoff", "audit-webhook-mode",
     "audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size",
     "audit-webhook-version", "disabled-metrics",
     "egress-selector-config-file", "kubernetes-service-node-port",
@@ -196,6 +198,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         ),
         ("audit-log-path", "audit_log"),
         ("audit-policy-file", "audit_policy_file"),
+        ("audit-webhook-config-file", "audit_webhook_config_file"),
         ("client-ca-file", "client_ca_file"),
         ("requestheader-client-ca-file", "requestheader_client_ca_file"),
         ("service-account-signing-key-file", "service_account_signing_key_file"),
@@ -218,6 +221,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
             result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
     for flag, option in (
         ("authentication-token-webhook-cache-ttl", "authentication_token_webhook_cache_ttl"),
+        ("audit-webhook-batch-max-wait", "audit_webhook_batch_max_wait"),
         ("event-ttl", "event_ttl"),
         ("service-account-max-token-expiration", "service_account_max_token_expiration"),
     ):

@@ -1,33 +1,39 @@
-"""The audit log: one line of JSON for every finished request that the policy selects.
+"""The audit log: an `audit.k8s.io/v1` Event for every stage of a request that the policy selects.
 
-An event is an `audit.k8s.io/v1` Event of the stage ResponseComplete; the other stages are not
-written. Follows apiserver/pkg/audit: policy/checker.go for the rules, request.go for the events.
+The event RequestReceived is written with the first event of the response: when a stream begins, or
+when another request is finished. Follows apiserver/pkg/audit (policy/checker.go for the rules,
+request.go for the events), apiserver/pkg/endpoints/filters (audit.go, authn_audit.go) and
+apiserver/pkg/apis/audit/validation.
 """
 
 import gzip
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import orjson
 
-from inkube.apiserver.http import auditfiles
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Request, User
 from inkube.schemas import fielderrors, golang, sealing
 from inkube.schemas.builtin import protobuf
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import GVK
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
 Level = Literal["None", "Metadata", "Request", "RequestResponse"]
 LEVELS: Sequence[str] = ("None", "Metadata", "Request", "RequestResponse")
-STAGE = "ResponseComplete"
-_DEFAULT: Object = {"rules": [{"level": "Metadata"}]}
+RECEIVED, STARTED, STAGE, PANIC = STAGES = (
+    "RequestReceived", "ResponseStarted", "ResponseComplete", "Panic",
+)  # fmt: skip
+_DEFAULT: Object = {"omitStages": [RECEIVED, STARTED], "rules": [{"level": "Metadata"}]}
+_PATCHES = "patch.webhook.admission.k8s.io/"
 _KIND = ("audit.k8s.io/v1", "Policy")
 
 
@@ -42,6 +48,10 @@ class RequestContext:
     """The user as whom the request continued; None if it is `user`."""
     reason: str = ""
     """Why the request is authorized or not; "" without a reason."""
+    has_begun: bool = False
+    """Whether the events of the beginning of its response are written."""
+    has_panicked: bool = False
+    """Whether an unexpected error ended it."""
 
 
 class FinishedRequest(NamedTuple):
@@ -56,6 +66,25 @@ class FinishedRequest(NamedTuple):
     code: int
     request: bytes
     response: bytes
+    media: str = ""
+    """The media type of the body of the request; `response_media` is that of the response."""
+    response_media: str = ""
+    is_long: bool = False
+    """Whether it is a stream, such as a watch."""
+    attempted: str = ""
+    """Which credentials were refused."""
+
+
+class Sink(Protocol):
+    """Where events go."""
+
+    def append(self, event: Object) -> None:
+        """Accept an event. It must not block. Raises OSError."""
+        ...
+
+    def close(self) -> None:
+        """Release what the sink holds."""
+        ...
 
 
 Listener = Callable[[FinishedRequest, RequestContext], None]
@@ -86,12 +115,69 @@ def read_policy(path: Path) -> Object:
         raise ValueError(f"{path}: rules of an audit policy are a list of objects")
     if not rules:
         raise ValueError(f"loaded illegal policy with 0 rules from file {path}")
-    for number, rule in enumerate(rules):
-        if rule.get("level") not in LEVELS:
-            place = f"rules[{number}].level"
-            wrong = fielderrors.not_supported(place, rule.get("level", ""), LEVELS).text()
-            raise ValueError(f"loading audit policy file: {wrong}: from file {path}")
+    errors = list(_problems(policy))
+    if errors:
+        problem = fielderrors.joined(errors)
+        raise ValueError(f"loading audit policy file: {problem}: from file {path}")
     return policy
+
+
+def _problems(policy: Object) -> Iterator[FieldError]:
+    """Yield the errors of a policy (ValidatePolicy)."""
+    yield from _stage_problems("omitStages", policy)
+    for number, rule in enumerate(policy["rules"]):
+        place, level = f"rules[{number}]", rule.get("level") or ""
+        if not level:
+            yield fielderrors.required(f"{place}.level")
+        elif level not in LEVELS:
+            yield fielderrors.not_supported(f"{place}.level", level, LEVELS)
+        urls = rule.get("nonResourceURLs") or ()
+        for index, url in enumerate(urls):
+            yield from _url_problems(f"{place}.nonResourceURLs[{index}]", url)
+        yield from _resource_problems(f"{place}.resources", rule.get("resources") or ())
+        yield from _stage_problems(f"{place}.omitStages", rule)
+        if urls and (rule.get("resources") or rule.get("namespaces")):
+            why = "rules cannot apply to both regular resources and non-resource URLs"
+            yield fielderrors.invalid(f"{place}.nonResourceURLs", urls, why)
+
+
+def _url_problems(path: str, url: str) -> Iterator[FieldError]:
+    if url == "*":
+        return
+    if not url.startswith("/"):
+        why = "non-resource URL rules must begin with a '/' character"
+        yield fielderrors.invalid(path, url, why)
+    if "*" in url[:-1]:
+        why = "non-resource URL wildcards '*' must be the final character of the rule"
+        yield fielderrors.invalid(path, url, why)
+
+
+def _resource_problems(path: str, resources: Sequence[Object]) -> Iterator[FieldError]:
+    for entry in resources:
+        group = entry.get("group") or ""
+        problems = names.dns1123_subdomain(group) if group not in ("", "*") else ()
+        if problems:
+            yield fielderrors.invalid(f"{path}.group", group, ",".join(problems))
+        if entry.get("resourceNames") and not entry.get("resources"):
+            why = "using resourceNames requires at least one resource"
+            yield fielderrors.invalid(f"{path}.resourceNames", entry["resourceNames"], why)
+
+
+def _stage_problems(path: str, owner: Object) -> Iterator[FieldError]:
+    for index, stage in enumerate(owner.get("omitStages") or ()):
+        if stage not in STAGES:
+            why = f"allowed stages are {','.join(STAGES)}"
+            yield fielderrors.invalid(f"{path}[{index}]", stage, why)
+
+
+class Selection(NamedTuple):
+    """What a policy wants to know about a request."""
+
+    level: Level
+    omits_fields: bool = False
+    """Whether bodies are without managedFields."""
+    omitted: Collection[str] = ()
+    """Stages without an event."""
 
 
 class Policy:
@@ -99,17 +185,17 @@ class Policy:
 
     def __init__(self, policy: Object) -> None:
         self._omits_fields = bool(policy.get("omitManagedFields"))
-        stages = policy.get("omitStages") or []
-        self._rules = [] if STAGE in stages else list(policy.get("rules") or [])
+        self._omitted = frozenset(policy.get("omitStages") or ())
+        self._rules = list(policy.get("rules") or [])
 
-    def level(self, info: RequestInfo, user: User | None) -> tuple[Level, bool]:
-        """Return the level of a request's event, and whether it omits managedFields."""
+    def selection(self, info: RequestInfo, user: User | None) -> Selection:
+        """Return what the first rule that matches a request selects."""
         for rule in self._rules:
             if _matches(rule, info, user):
-                omits = rule.get("omitManagedFields", self._omits_fields)
-                rule_level = "None" if STAGE in (rule.get("omitStages") or ()) else rule["level"]
-                return cast("Level", rule_level), bool(omits)
-        return "None", False
+                omits = bool(rule.get("omitManagedFields", self._omits_fields))
+                omitted = self._omitted.union(rule.get("omitStages") or ())
+                return Selection(cast("Level", rule["level"]), omits, omitted)
+        return Selection("None")
 
 
 def _matches(rule: Object, info: RequestInfo, user: User | None) -> bool:
@@ -132,16 +218,16 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
         return False
     whole = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
     for entry in resources:
-        if entry.get("group", "") != info.group:
+        if entry.get("group", "") not in (info.group, "*"):
             continue
         if not entry.get("resources"):
             return True
-        names = entry.get("resourceNames") or ()
-        if names and info.name not in names:
+        selected = entry.get("resourceNames") or ()
+        if selected and info.name not in selected:
             continue
-        patterns = {"*", whole, f"*/{info.subresource}", f"{info.resource}/*"}
-        if not info.subresource:
-            patterns = {"*", whole}
+        patterns = {"*", whole, f"{info.resource}/*"}
+        if info.subresource:
+            patterns.add(f"*/{info.subresource}")
         if patterns & set(entry["resources"]):
             return True
     return not resources
@@ -152,55 +238,80 @@ def _matches_path(url: str, path: str) -> bool:
 
 
 class AuditLog:
-    """Appends events to a file, or to standard output if its path is `-`; closed with the
-    server."""
+    """Writes events to sinks, which are closed with the server. Without a policy, there is one
+    event for each request, without bodies."""
 
-    def __init__(
-        self,
-        path: Path,
-        policy: Mapping[str, Any] | None = None,
-        settings: auditfiles.Settings | None = None,
-    ) -> None:
+    def __init__(self, sinks: Sequence[Sink], policy: Mapping[str, Any] | None = None) -> None:
+        self._has_policy = policy is not None
         self._policy = Policy(dict(policy or _DEFAULT))
-        self._file = auditfiles.AuditFile(path, settings)
+        self._sinks = sinks
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the sinks."""
+        for sink in self._sinks:
+            sink.close()
+
+    def begin(self, request: FinishedRequest, context: RequestContext) -> None:
+        """Write the events of a stream whose response has begun."""
+        selection = self._policy.selection(request.info, context.user)
+        context.has_begun = True
+        self._write(selection, RECEIVED, request, context)
+        self._write(selection, STARTED, request, context)
 
     def write(self, request: FinishedRequest, context: RequestContext) -> None:
-        """Write the event of a request at the level of the policy. Logs an error if the file
-        cannot be written."""
-        level, omits = self._policy.level(request.info, context.user)
-        if level == "None":
+        """Write the events of a finished request, except those that are written already."""
+        selection = self._policy.selection(request.info, context.user)
+        if request.attempted and self._has_policy:
+            self._write(selection, STARTED, request, context)
             return
-        audit_event = event(request, context, level)
-        if level in ("Request", "RequestResponse"):
-            add(audit_event, "requestObject", request.request, context.api_request, omits=omits)
-        if level == "RequestResponse":
-            add(audit_event, "responseObject", request.response, context.api_request, omits=omits)
-        try:
-            self._file.append(audit_event)
-        except OSError as error:
-            logger.error("the audit log cannot be written: %s", error)
+        if not context.has_begun:
+            self._write(selection, RECEIVED, request, context)
+            if request.is_long:
+                self._write(selection, STARTED, request, context)
+        stage = PANIC if context.has_panicked else STAGE
+        self._write(selection, stage, request, context)
+
+    def _write(
+        self, selection: Selection, stage: str, request: FinishedRequest, context: RequestContext
+    ) -> None:
+        """Write one event. Logs an error if a sink does not accept it."""
+        level, omits, omitted = selection
+        if level == "None" or stage in omitted:
+            return
+        audit_event = event(request, context, level, stage)
+        bodies = (
+            ("requestObject", request.request, request.media),
+            ("responseObject", request.response, request.response_media),
+        )
+        for member, body, media in bodies[: max(0, LEVELS.index(level) - 1)]:
+            if stage in (STAGE, PANIC):
+                add(audit_event, member, body, context.api_request, omits=omits, media=media)
+        for sink in self._sinks:
+            try:
+                sink.append(audit_event)
+            except OSError as error:
+                logger.error("the audit log cannot be written: %s", error)
 
 
-def event(request: FinishedRequest, context: RequestContext, level: Level) -> Object:
-    """Return the `audit.k8s.io/v1` Event of a finished request, without bodies."""
+def event(
+    request: FinishedRequest, context: RequestContext, level: Level, stage: str = STAGE
+) -> Object:
+    """Return the `audit.k8s.io/v1` Event of a stage of a request, without bodies."""
     info, api_request = request.info, context.api_request
     result: Object = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": level,
         "auditID": request.id,
-        "stage": STAGE,
+        "stage": stage,
         "requestURI": request.uri,
         "verb": info.verb,
         "user": context.user.info() if context.user else {},
         "sourceIPs": [request.address] if request.address else [],
         "userAgent": request.agent,
     }
-    if context.impersonation is not None:
+    is_response = stage != RECEIVED
+    if is_response and context.impersonation is not None:
         result["impersonatedUser"] = context.impersonation.impersonated.info()
         if ":" in context.impersonation.verb:  # a constrained one
             constraint = {"impersonationConstraint": context.impersonation.verb}
@@ -209,40 +320,61 @@ def event(request: FinishedRequest, context: RequestContext, level: Level) -> Ob
         reference = {
             "resource": info.resource,
             "namespace": info.namespace,
-            "name": info.name or (api_request.notes.name if api_request else ""),
+            "name": info.name or (api_request.notes.name if api_request and is_response else ""),
             "apiGroup": info.group,
             "apiVersion": info.version,
             "subresource": info.subresource,
         }
         result["objectRef"] = {name: text for name, text in reference.items() if text}
-    result["responseStatus"] = _status(request)
+    if is_response:
+        result["responseStatus"] = _status(request)
     result["requestReceivedTimestamp"] = _micro(request.received)
-    result["stageTimestamp"] = _micro(datetime.now(UTC))
+    result["stageTimestamp"] = _micro(datetime.now(UTC) if is_response else request.received)
+    if not is_response or (request.attempted and stage == STARTED):
+        return result
     allowed = api_request is not None or request.code not in (401, 403)
     decision = {
         "authorization.k8s.io/decision": "allow" if allowed else "forbid",
         "authorization.k8s.io/reason": context.reason,
     }
-    result["annotations"] = {**decision, **(api_request.notes.annotations if api_request else {})}
+    noted = api_request.notes.annotations if api_request else {}
+    if level == "Metadata":  # a patch can contain what the level leaves out
+        noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}
+    result["annotations"] = {**decision, **noted}
     return result
 
 
 def _status(request: FinishedRequest) -> Object:
     result: Object = {"metadata": {}, "code": request.code}
+    if request.attempted:
+        return {**result, "message": request.attempted}
     if request.code >= 400:
-        body = _decode(request.response) or {}
-        result |= {name: body[name] for name in ("status", "message", "reason") if name in body}
+        body = _decode(request.response, request.response_media)
+        members = body if isinstance(body, dict) else {}
+        names_of_status = ("status", "message", "reason", "details")
+        result |= {name: members[name] for name in names_of_status if name in members}
     return result
 
 
 def add(
-    audit_event: Object, member: str, body: bytes, api_request: Request | None, *, omits: bool
+    audit_event: Object,
+    member: str,
+    body: bytes,
+    api_request: Request | None,
+    *,
+    omits: bool,
+    media: str = "",
 ) -> None:
-    """Add a body to an event if it is a JSON object, without the secret values of declared kinds;
-    with `omits`, without managedFields. A body of a request that was refused early can be one of a
-    declared kind."""
-    decoded = _decode(body)
+    """Add a body to an event if it is an object or a JSON patch, without the secret values of
+    declared kinds; with `omits`, without managedFields. A body of a request that was refused early
+    can be one of a declared kind."""
+    decoded = _decode(body, media)
     if decoded is None:
+        return
+    if isinstance(decoded, list):
+        is_sealed = api_request is None or api_request.resource.definition.has_secrets
+        if not is_sealed:
+            audit_event[member] = decoded
         return
     if api_request is None or api_request.resource.definition.has_secrets:
         sealing.redact(decoded)
@@ -253,9 +385,8 @@ def add(
     audit_event[member] = decoded
 
 
-def _decode(body: bytes) -> Object | None:
-    """Decode a body of JSON or protobuf, which can be gzip. Returns None for others (YAML, texts,
-    lists of patches)."""
+def _decode(body: bytes, media: str = "") -> "Object | list[Any] | None":
+    """Decode a body of JSON, YAML or protobuf, which can be gzip. Returns None for others."""
     if body.startswith(b"\x1f\x8b"):
         body = gzip.decompress(body)
     if body.startswith(protobuf.envelopes.PREFIX):
@@ -263,8 +394,13 @@ def _decode(body: bytes) -> Object | None:
     try:
         value = orjson.loads(body)
     except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
+        if "yaml" not in media:
+            return None
+        try:
+            value = golang.goyaml.loads(body).value
+        except golang.unmarshal.DecodeError:
+            return None  # a refused body
+    return value if isinstance(value, dict | list) else None
 
 
 def _decode_protobuf(body: bytes) -> Object | None:

@@ -64,6 +64,8 @@ class Writer(StreamWriter):
     """Adds the headers of CORS to a response; None without allowed origins."""
     code = 0
     """The code of a stream that has begun; 0 before that."""
+    on_begin: Callable[[int], None] | None = None
+    """Called with the code of a stream that begins; None if nobody waits for it."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
         """Write the head, without `Server` and with the headers of CORS."""
@@ -71,6 +73,8 @@ class Writer(StreamWriter):
         headers.popall(hdrs.SERVER, None)
         if self.set_cors_headers is not None:
             self.set_cors_headers(headers)
+        if self.on_begin is not None:
+            self.on_begin(self.code)
         await super().write_headers(status_line, headers)
 
 

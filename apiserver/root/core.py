@@ -85,6 +85,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
             options.default_unreachable_toleration_seconds,
         ),
         allow_privileged=options.allow_privileged,
+        minor=options.release.minor,
         config_file=options.admission_control_config_file,
         enabled=options.enable_admission_plugins,
         disabled=options.disable_admission_plugins,

@@ -26,6 +26,7 @@ _INGRESSES = ("networking.k8s.io", "ingresses")
 _EVENTS = (("", "events"), ("events.k8s.io", "events"))
 _OF_NODES = (
     _PODS,
+    _REQUESTS,
     _NODES,
     _CLAIMS,
     ("", "serviceaccounts"),
@@ -49,6 +50,7 @@ def in_order(
     system_fields: SystemFields,
     toleration_seconds: tuple[int, int],
     allow_privileged: bool,
+    minor: int,
     config_file: Path | None,
     enabled: Collection[str],
     disabled: Collection[str],
@@ -80,7 +82,11 @@ def in_order(
             (_PODS,),
             lambda: admission.ServiceAccounts(store, system_fields.generate_name),
         ),
-        _late_plugin("NodeRestriction", _OF_NODES, lambda: admission.NodeRestriction(store)),
+        _late_plugin(
+            "NodeRestriction",
+            _OF_NODES,
+            lambda: admission.NodeRestriction(store, authorizer, minor),
+        ),
         _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         _late_plugin("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
         *(() if allow_privileged else (admission.Unprivileged(),)),

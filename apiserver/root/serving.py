@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from inkube import controllers
 from inkube.apiserver import (
     actions,
+    auth,
     console,
     control,
     discovery,
@@ -56,7 +57,7 @@ async def start_serving(
     core, listener = parts.core, parts.core.listener
     options, worker = core.options, core.options.worker
     listeners: list[http.audit.Listener] = []
-    audit = _audit_log(options)
+    audit = await _audit_log(options, stack)
     if audit is not None:
         stack.callback(audit.close)
         listeners.append(audit.write)
@@ -74,7 +75,10 @@ async def start_serving(
     )
     if others is not None:
         stack.callback(others.close)
-    application = _application(parts, endpoints, streaming_parts, others, listeners, start)
+    on_begin = () if audit is None else (audit.begin,)
+    application = _application(
+        parts, endpoints, streaming_parts, others, listeners, on_begin, start
+    )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
     app = App(application)
@@ -100,6 +104,7 @@ def _application(
     streaming: StreamingParts,
     others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
+    on_begin: "Sequence[http.audit.Listener]",
     start: Start,
 ) -> apps.Parts:
     core, options = parts.core, parts.core.options
@@ -131,6 +136,7 @@ def _application(
         records_bodies=options.record_bodies,
         pages=created_on_first_use(Lazy(lambda: console.Pages())),
         listeners=listeners,
+        on_begin=on_begin,
     )
 
 
@@ -303,6 +309,7 @@ async def _join_workers(
             metrics=Metrics(),
             faults=None,
             listeners=[],
+            on_begin=(),
             logs_requests=False,
             on_request=None,
         )
@@ -326,20 +333,31 @@ def _groups_of(start_modules: "Sequence[controllers.ModuleParts]") -> Iterator[s
     return (kind.definition.group for module in start_modules for kind in module.kinds)
 
 
-def _audit_log(options: Options) -> "http.audit.AuditLog | None":
-    """Return the audit log, or None without the option. Reads the audit policy in any case. Raises
+async def _audit_log(
+    options: Options, stack: contextlib.AsyncExitStack
+) -> "http.audit.AuditLog | None":
+    """Return the audit log, or None without the options. Reads the audit policy in any case. Raises
     OSError, ValueError."""
     path = options.audit_policy_file
     policy = None if path is None else http.audit.read_policy(path)
-    if options.audit_log is None:
-        return None
-    settings = http.auditfiles.Settings(
-        options.audit_log_format,
-        options.audit_log_maxsize,
-        options.audit_log_maxbackup,
-        options.audit_log_maxage,
-    )
-    return http.audit.AuditLog(options.audit_log, policy, settings)
+    sinks: list[http.audit.Sink] = []
+    if options.audit_log is not None:
+        settings = http.auditfiles.Settings(
+            options.audit_log_format,
+            options.audit_log_maxsize,
+            options.audit_log_maxbackup,
+            options.audit_log_maxage,
+        )
+        sinks.append(http.auditfiles.AuditFile(options.audit_log, settings))
+    config = options.audit_webhook_config_file
+    if config is not None:
+        client = auth.Outgoing(options.release)
+        stack.push_async_callback(client.close)
+        webhook = auth.Webhook(auth.webhookcalls.read(config), client)
+        sink = auth.AuditWebhook(webhook, options.audit_webhook_batch_max_wait)
+        stack.push_async_callback(sink.drain)
+        sinks.append(sink)
+    return http.audit.AuditLog(sinks, policy) if sinks else None
 
 
 def _listen_to(

@@ -79,6 +79,8 @@ class TokenRequestHandler:
             )
             spec["expirationSeconds"] = seconds = self._max_seconds
         claims = self._claims(account, spec, self._bound(request, spec.get("boundObjectRef")))
+        credential = "authentication.kubernetes.io/issued-credential-id"
+        request.notes.annotate(credential, f"JTI={claims['jti']}")
         spec.setdefault("boundObjectRef", None)
         expires = meta.format_time(created + timedelta(seconds=seconds))
         issued = {"token": self._tokens.issue(claims), "expirationTimestamp": expires}

@@ -1,5 +1,6 @@
 """Several authorizers: webhooks with conditions, ABAC, and Node with the objects of its pods."""
 
+import base64
 import contextlib
 import json
 from pathlib import Path
@@ -8,6 +9,9 @@ import aiohttp
 import pytest
 import yaml
 from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from inkube import APIServer
 from inkube.apiserver.access.configs import authorization as authorizationconfig
@@ -333,6 +337,90 @@ async def test_a_kubelet_reads_what_the_pods_on_its_node_need(tmp_path) -> None:
         for name, code in (("bot", 404), ("default", 403)):
             path = f"{default}/serviceaccounts/{name}/token"
             assert (await request("one", "POST", path, token))[0] == code
+
+
+def signing_request(common_name):
+    """A CertificateSigningRequest for the certificate of a kubelet."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    organization = x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "system:nodes")
+    name = x509.NameAttribute(x509.NameOID.COMMON_NAME, common_name)
+    subject = x509.Name([organization, name])
+    made = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())
+    request = base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+    return {
+        "apiVersion": "certificates.k8s.io/v1",
+        "kind": "CertificateSigningRequest",
+        "metadata": {"generateName": "csr-"},
+        "spec": {
+            "request": request,
+            "signerName": "kubernetes.io/kube-apiserver-client-kubelet",
+            "usages": ["digital signature", "client auth"],
+        },
+    }
+
+
+async def test_a_kubelet_requests_tokens_and_certificates_for_its_own(tmp_path) -> None:
+    sources = [{"serviceAccountToken": {"audience": "vault", "path": "t"}}]
+    pod = {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {
+            "nodeName": "one", "serviceAccountName": "bot",
+            "containers": [{"name": "c", "image": "i"}],
+            "volumes": [{"name": "v", "projected": {"sources": sources}}],
+        },
+    }  # fmt: skip
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "registry"},
+        "rules": [{"verbs": ["request-serviceaccounts-token-audience"], "apiGroups": [""],
+                   "resources": ["registry"], "resourceNames": ["bot"]}],
+    }  # fmt: skip
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+        "metadata": {"name": "registry"},
+        "roleRef": {"kind": "ClusterRole", "name": "registry",
+                    "apiGroup": "rbac.authorization.k8s.io"},
+        "subjects": [{"kind": "Group", "name": "system:nodes",
+                      "apiGroup": "rbac.authorization.k8s.io"}],
+    }  # fmt: skip
+    options = {
+        "authorization_mode": "Node,RBAC",
+        "enable_admission_plugins": ("NodeRestriction",),
+    }
+    async with served(tmp_path, **options) as request:
+        await request("admin", "POST", accounts, {"metadata": {"name": "bot"}})
+        _, made = await request("admin", "POST", PODS, pod)
+        for plural, body in (("clusterroles", role), ("clusterrolebindings", binding)):
+            path = f"/apis/rbac.authorization.k8s.io/v1/{plural}"
+            assert (await request("admin", "POST", path, body))[0] == 201
+        reference = {
+            "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": made["metadata"]["uid"],
+        }  # fmt: skip
+        for audiences, why in (
+            (["vault"], ""),
+            (["registry"], ""),
+            (
+                ["other"],
+                'audience "other" not found in pod spec volume, system:node:one is not aut',
+            ),
+            ([], 'audience "" not found in pod spec volume'),
+            (["vault", "registry"], "node may only request 0 or 1 audiences"),
+        ):
+            token = {
+                "apiVersion": "authentication.k8s.io/v1",
+                "kind": "TokenRequest",
+                "spec": {"audiences": audiences, "boundObjectRef": reference},
+            }
+            code, body = await request("one", "POST", f"{accounts}/bot/token", token)
+            assert code == (403 if why else 201), body
+            assert why in body.get("message", "")
+        path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+        for name, code in (("one", 201), ("two", 403)):
+            sent = signing_request(f"system:node:{name}")
+            answer = await request("one", "POST", path, sent)
+            assert answer[0] == code, answer
+        assert "can only create a node CSR with CN=system:node:one" in answer[1]["message"]
 
 
 @pytest.mark.parametrize(

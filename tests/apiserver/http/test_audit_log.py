@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 
 from inkube import APIServer
-from inkube.apiserver.http import auditfiles
+from inkube.apiserver.http import audit, auditfiles
 from inkube.schemas.builtin.protobuf import envelopes
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+ONE_STAGE = {"omitStages": ["RequestReceived", "ResponseStarted"]}
 RULES = [
     {"level": "None", "resources": [{"group": "", "resources": ["secrets"]}]},
     {"level": "RequestResponse", "verbs": ["create"], "omitManagedFields": True},
@@ -30,7 +32,9 @@ async def asked(folder, web_of, policy, *requests):
     if policy is not None:
         file = folder / "policy.yaml"
         file.write_text(
-            yaml.safe_dump({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", **policy})
+            yaml.safe_dump(
+                {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", **ONE_STAGE, **policy}
+            )
         )
     async with APIServer(audit_log=log, audit_policy_file=file) as server, web_of(server) as web:
         for method, path, body in requests:
@@ -252,7 +256,7 @@ async def test_bodies_of_protobuf_are_logged_as_json(tmp_path, web_of):
     log, policy = tmp_path / "audit.log", tmp_path / "policy.yaml"
     rules = [{"level": "RequestResponse"}]
     head = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
-    policy.write_text(yaml.safe_dump({**head, "rules": rules}))
+    policy.write_text(yaml.safe_dump({**head, **ONE_STAGE, "rules": rules}))
     media = "application/vnd.kubernetes.protobuf"
     body = envelopes.encode_envelope(config_map("a", x="1"))
     async with APIServer(audit_log=log, audit_policy_file=policy) as server, web_of(server) as web:
@@ -283,3 +287,132 @@ async def test_the_reason_of_an_authorization_is_an_annotation(tmp_path, web_of)
     assert forbidden == {
         "authorization.k8s.io/decision": "forbid", "authorization.k8s.io/reason": "",
     }  # fmt: skip
+
+
+async def events_of(folder, options, use, **policy):
+    """The audit events of a server with this policy, while `use` uses it."""
+    log, file = folder / "audit.log", folder / "policy.yaml"
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", **policy}
+    file.write_text(yaml.safe_dump(policy))
+    async with APIServer(audit_log=log, audit_policy_file=file, **options) as server:
+        await use(server)
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+@pytest.mark.asyncio
+async def test_each_stage_of_a_request_is_an_event(tmp_path, web_of):
+    tokens = tmp_path / "tokens.csv"
+    tokens.write_text('t,ada,1,"system:masters"\n')
+
+    async def use(server):
+        async with web_of(server) as web:
+            mine = {"Authorization": "Bearer t"}
+            await web.ask("GET", f"{MAPS}/a", **mine)
+            await web.ask("GET", f"{MAPS}?watch=true&timeoutSeconds=1", **mine)
+            await web.ask("GET", f"{MAPS}?watch=true&fieldSelector=x", **mine)
+            await web.ask("GET", MAPS, Authorization="Bearer wrong")
+
+    options = {"token_auth_file": tokens, "modules": "none", "authorization_mode": "RBAC"}
+    events = await events_of(tmp_path, options, use, rules=[{"level": "RequestResponse"}])
+    stages = [(each["verb"], each["stage"], each.get("responseStatus", {}).get("code"))
+              for each in events]  # fmt: skip
+    assert stages == [
+        ("get", "RequestReceived", None),
+        ("get", "ResponseComplete", 404),
+        ("watch", "RequestReceived", None),
+        ("watch", "ResponseStarted", 200),
+        ("watch", "ResponseComplete", 200),
+        ("watch", "RequestReceived", None),
+        ("watch", "ResponseStarted", 400),
+        ("watch", "ResponseComplete", 400),
+        ("list", "ResponseStarted", 401),
+    ]
+    received, complete = events[:2]
+    assert received["stageTimestamp"] == received["requestReceivedTimestamp"]
+    assert received["user"]["username"] == "ada"
+    assert "annotations" not in received
+    assert received["auditID"] == complete["auditID"]
+    refused = events[-1]
+    assert (refused["user"], refused["responseStatus"]) == (
+        {},
+        {"metadata": {}, "code": 401, "message": "Authentication failed, attempted: bearer"},
+    )
+
+
+@pytest.mark.asyncio
+async def test_bodies_of_yaml_and_patches_are_logged_as_json(tmp_path, web_of):
+    patch = [{"op": "add", "path": "/data", "value": {"x": "2"}}]
+
+    async def use(server):
+        async with web_of(server) as web:
+            body = yaml.safe_dump(config_map("a", x="1"))
+            await web.ask("POST", MAPS, body.encode(), **{"Content-Type": "application/yaml"})
+            media = {"Content-Type": "application/json-patch+json"}
+            await web.ask("PATCH", f"{MAPS}/a", json.dumps(patch).encode(), **media)
+
+    rules = [{"level": "Request", "resources": [{"group": "", "resources": ["configmaps/*"]}]}]
+    made, patched = await events_of(tmp_path, {"modules": "none"}, use, rules=rules, **ONE_STAGE)
+    assert made["requestObject"]["data"] == {"x": "1"}
+    assert patched["requestObject"] == patch
+
+
+@pytest.mark.asyncio
+async def test_a_webhook_receives_events(tmp_path, web_of):
+    received = []
+
+    async def accept(request):
+        received.append(await request.json())
+        return web.Response()
+
+    runner = web.ServerRunner(web.Server(accept))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    config = tmp_path / "webhook"
+    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}/audit"}
+    config.write_text(json.dumps({"clusters": [{"name": "", "cluster": cluster}]}))
+    try:
+        async with (
+            APIServer(audit_webhook_config_file=config, modules="none") as server,
+            web_of(server) as client,
+        ):
+            await client.ask("GET", f"{MAPS}/a")
+            await client.ask("GET", f"{MAPS}/b")
+    finally:
+        await runner.cleanup()
+    [events] = received
+    assert (events["kind"], events["apiVersion"]) == ("EventList", "audit.k8s.io/v1")
+    names = [event["objectRef"]["name"] for event in events["items"]]
+    assert names == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (
+            {"omitStages": ["Never"]},
+            'omitStages[0]: Invalid value: "Never": allowed stages are Req',
+        ),
+        ({"rules": [{}]}, "rules[0].level: Required value"),
+        ({"rules": [{"level": "None", "nonResourceURLs": ["a"]}]}, "must begin with a '/'"),
+        (
+            {"rules": [{"level": "None", "nonResourceURLs": ["/*/a"]}]},
+            "must be the final character",
+        ),
+        (
+            {"rules": [{"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["b"]}]},
+            "rules cannot apply to both regular resources and non-resource URLs",
+        ),
+        (
+            {"rules": [{"level": "None", "resources": [{"resourceNames": ["a"]}]}]},
+            "using resourceNames requires at least one resource",
+        ),
+        ({"rules": [{"level": "None", "resources": [{"group": "A"}]}]}, "resources.group: Invalid"),
+    ],
+)
+def test_an_invalid_policy_is_refused(tmp_path, change, why):
+    file = tmp_path / "policy.yaml"
+    policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "None"}]}
+    file.write_text(yaml.safe_dump({**policy, **change}))
+    with pytest.raises(ValueError, match="loading audit policy file: ") as error:
+        audit.read_policy(file)
+    assert why in str(error.value)

@@ -31,6 +31,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles(tmp_path):
             system_fields=server.parts.core.base.system_fields,
             toleration_seconds=(300, 300),
             allow_privileged=False,
+            minor=36,
             config_file=tmp_path / "config",
             enabled=plugins.OPTIONAL - names.UNSUPPORTED.keys(),
             disabled=(),
