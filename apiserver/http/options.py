@@ -201,12 +201,14 @@ def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
     grace = _member(body, "gracePeriodSeconds", int, "int64")
     orphan = _member(body, "orphanDependents", bool, "bool")
     propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
-    preconditions = _member(body, "preconditions", dict, "v1.Preconditions") or {}
+    given = _member(body, "preconditions", dict, "v1.Preconditions")
+    preconditions = given or {}
     uid = _member(preconditions, "uid", str, "types.UID", "preconditions.")
     version = _member(preconditions, "resourceVersion", str, "string", "preconditions.")
     options = DeleteOptions(
-        grace=grace, orphan=orphan, propagation=propagation, uid=uid, resource_version=version
-    )
+        grace=grace, orphan=orphan, propagation=propagation, uid=uid, resource_version=version,
+        preconditioned=given is not None,
+    )  # fmt: skip
     return options, values
 
 

@@ -113,7 +113,9 @@ def _delete_options(options: DeleteOptions) -> Object:
     preconditions = {"uid": options.uid, "resourceVersion": options.resource_version}
     found: Object = {
         "gracePeriodSeconds": options.grace,
-        "preconditions": {k: v for k, v in preconditions.items() if v is not None} or None,
+        "preconditions": {k: v for k, v in preconditions.items() if v is not None}
+        if options.preconditioned
+        else None,
         "orphanDependents": options.orphan,
         "propagationPolicy": options.propagation,
     }

@@ -49,6 +49,8 @@ class DeleteOptions(NamedTuple):
     propagation: str | None = None
     uid: str | None = None
     resource_version: str | None = None
+    preconditioned: bool = False
+    """Whether a body has preconditions, even empty ones, which webhooks and policies see."""
 
 
 class ListOptions(NamedTuple):

@@ -6,6 +6,8 @@ from inkube.schemas import meta
 from inkube.schemas.golang import gotext, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
 
+ZERO = "0001-01-01T00:00:00.000000Z"
+"""The zero time of Go, as metav1.MicroTime formats it."""
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _SECONDS = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}")

@@ -13,6 +13,8 @@ from inkube.schemas import caches, meta
 from inkube.schemas.golang import gotext
 from inkube.schemas.golang.unmarshal import DecodeError
 
+ZERO: Final = "0001-01-01T00:00:00Z"
+"""The zero time of Go, as metav1.Time formats it."""
 _SECOND: Final = 10**9
 _DAY_SECONDS: Final = 86_400
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"

@@ -26,6 +26,8 @@ _OPTIONAL = (
     "list", "map", "bytes", "time", "microtime", "raw", "json", "orbool", "orlist", "orstrings",
 )  # fmt: skip
 _EMPTY = frozenset({"list", "map"})
+_TIMES = frozenset({"time", "microtime"})
+_NO_TIME = frozenset({rfc3339.ZERO, microtime.ZERO})
 _ZEROS: dict[str, Any] = {
     **dict.fromkeys(_OPTIONAL),
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
@@ -134,7 +136,10 @@ class _Walk:
                 stack.append(known.place)
                 kept = self.value(known.type, value, prefix + key)
                 stack.pop()
-                if kept or (known.zero_kept and (kept is not None or known.always)):
+                if kept or (
+                    known.zero_kept
+                    and (kept is not None or known.always or known.type.kind in _TIMES)
+                ):
                     made[key] = kept
                 if not kept and known.type.kind in _EMPTY and made.get(key) is None:
                     self.empties.append((made, key, value))
@@ -227,13 +232,15 @@ class _Walk:
             raise self.error
         return number
 
-    def time(self, go: GoType, data: Any, path: str) -> str:
+    def time(self, go: GoType, data: Any, path: str) -> str | None:
+        """Decode a time. Go's zero time becomes None, because `MarshalJSON` writes it as null."""
         if not isinstance(data, str):
             raise _MistypedError(gotext.json_kind(data), "string", self.place(), path)
         try:
-            return rfc3339.rfc3339(data) if go.kind == "time" else microtime.canonical(data)
+            time = rfc3339.rfc3339(data) if go.kind == "time" else microtime.canonical(data)
         except DecodeError as error:
             raise DecodeError(error.text, path) from error
+        return None if time in _NO_TIME else time
 
     def schema_or_bool(self, go: GoType, data: Any, path: str) -> Any:
         if isinstance(data, bool):

@@ -28,6 +28,10 @@ _UNIONS = {
     f"{_PROPS}OrStringArray": "orstrings",
 }
 _NEVER_ZERO = ("quantity", "intstr", "raw", "json", *_UNIONS.values())
+_TIMES = ("time", "microtime")
+_OWN_TIMES = ("creationTimestamp", "deletionTimestamp", "time")
+"""Optional times of metadata and its managedFields. The server sets them, so Go's zero time in a
+body is as none. All other optional times are pointers."""
 _EMBEDDED_SINCE = 35
 """The minor since which errors name the embedded struct of a field (Go 1.25)."""
 Leaf = type[str] | type[bool]
@@ -147,6 +151,7 @@ def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: in
     always = (required and fact != "hidden") or fact == "emitted"
     pointer = fact == "pointer" or (struct and default is None and not required)
     value = struct and default is not None
+    is_kept_time = go_type.kind in _TIMES and key not in _OWN_TIMES
     names_embedded = minor >= _EMBEDDED_SINCE and "x-go-in" in node
     return GoField(
         type=go_type,
@@ -155,7 +160,7 @@ def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: in
         value=value,
         default=None if struct or not (default or fact == "pointer") else default,
         leaf=_LEAVES.get(go_type.kind),
-        zero_kept=always or pointer or value or go_type.kind in _NEVER_ZERO,
+        zero_kept=always or pointer or value or go_type.kind in _NEVER_ZERO or is_kept_time,
         place=f"{node['x-go-in']}.{key}" if names_embedded else key,
         within=node.get("x-go-in", ""),
     )

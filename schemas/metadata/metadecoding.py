@@ -93,9 +93,9 @@ def _is_usual_entry(entry: Any) -> bool:
 
 
 def _is_written(time: Any) -> bool:
-    """Return whether a time has the format in which servers write it."""
+    """Return whether a time has the format in which servers write it, and is not Go's zero time."""
     try:
-        return time.__class__ is str and rfc3339.rfc3339(time) == time
+        return time.__class__ is str and time != rfc3339.ZERO and rfc3339.rfc3339(time) == time
     except DecodeError:
         return False
 

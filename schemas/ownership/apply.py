@@ -78,6 +78,7 @@ def steps(
     request = _Apply(before, patch, typed, writer, versions)
     if not managed.owners and live is not None:
         yield from request.adopt(managed)
+    request.configure()
     if predates:
         request.check_live()
     merged = yield from request.run(managed, force=force)
@@ -118,15 +119,15 @@ class _Apply:
         self.live, self.patch, self.typed = live, patch, typed
         self.writer, self.versions = writer, versions
         self.manager = writer.identity(APPLY)
-        self.config = self._configuration()
+        self.config: Configuration
 
-    def _configuration(self) -> Configuration:
-        """The patch and the fields that it claims.
+    def configure(self) -> None:
+        """Find the fields that the patch claims. Before that, `adopt` checks the stored object.
 
         Raises StatusError 500 if the patch cannot be typed or has duplicates.
         """
         try:
-            return Configuration(self.patch, self.typed.owned(self.patch, strict=True))
+            self.config = Configuration(self.patch, self.typed.owned(self.patch, strict=True))
         except UntypableError as error:
             raise _untypable("patch", self.patch, self.typed.problems(self.patch)) from error
 

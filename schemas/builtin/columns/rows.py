@@ -15,6 +15,7 @@ from inkube.schemas.builtin.columns import (
     tables,
     workloadcells,
 )
+from inkube.schemas.golang import rfc3339
 from inkube.schemas.objects import Object
 
 _Cells = Callable[[Object, datetime], list[Any]]
@@ -77,15 +78,11 @@ _BY_PLURAL: dict[str, _Cells] = {
 }
 
 
-_NO_TIME = "0001-01-01T00:00:00Z"
-"""Go's zero time, which the default columns show for a missing one (registry/rest/table.go)."""
-
-
 def cells(group: str, plural: str, obj: Object, now: datetime) -> list[Any]:
     """Return the object's cells in the order of its kind's columns."""
     meta = obj["metadata"]
-    if not tables.has(group, plural):
-        return [meta.get("name", ""), meta.get("creationTimestamp") or _NO_TIME]
+    if not tables.has(group, plural):  # the default columns (registry/rest/table.go)
+        return [meta.get("name", ""), meta.get("creationTimestamp") or rfc3339.ZERO]
     found = _BY_PLURAL[plural](obj, now)
     if plural == "events":
         return found
