@@ -42,8 +42,12 @@ class Decoded(NamedTuple):
         return self.duplicates
 
 
-def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
+def decode(
+    body: bytes, media: Media, *, want_duplicates: bool, number_texts: bool = False
+) -> Decoded:
     """The value of a body, integers beyond 64 bits as floats.
+
+    With `number_texts`, unusual numbers of JSON keep their texts (`gojson.Number`).
 
     Raises DecodeError with the bare Go error: `unexpected end of JSON input`, `yaml: line 1: …`.
     """
@@ -53,7 +57,7 @@ def decode(body: bytes, media: Media, *, want_duplicates: bool) -> Decoded:
             return Decoded(value, [], "yaml")
         document = golang.goyaml.loads(body)
         return Decoded(document.value, document.duplicates if want_duplicates else [], "yaml")
-    value = gojson.loads(body)
+    value = gojson.loads(body, texts=number_texts)
     return Decoded(value, duplicate_fields(body, value) if want_duplicates else [])
 
 
@@ -73,7 +77,12 @@ def decode_object(
     group and version; the apiVersion is then "".
     """
     try:
-        decoded = decode(body, media, want_duplicates=want_duplicates)
+        decoded = decode(
+            body,
+            media,
+            want_duplicates=want_duplicates,
+            number_texts=typed_group is not None,
+        )
     except DecodeError as error:
         raise _unreadable(body, media, kind, error.text) from error
     problem = type_meta_problem(decoded.value)

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from inkube.client import Object
-from inkube.controllers.workloads import pods, templates
+from inkube.controllers.workloads import numbers, pods, templates
 from inkube.formats import controller_reference
 
 HASH = "pod-template-hash"
@@ -38,18 +38,19 @@ def number(obj: Object, name: str) -> int | None:
     """Return a number from an annotation of the Deployment controller, or None without such a
     number."""
     text = (obj["metadata"].get("annotations") or {}).get(ANNOTATION + name, "")
-    return int(text) if text.isdecimal() else None
+    return numbers.whole(text)
 
 
 def scaled_value(value: Any, total: int, *, up: bool) -> int:
     """Return an IntOrString as a number; percentages are of a total
     (GetScaledValueFromIntOrPercent).
 
-    `up` selects the rounding of percentages. A missing value is 0.
+    `up` selects the rounding of percentages. A missing value is 0, and so is a percentage beyond
+    an int64, which validation also reads as 0 (getPercentValue).
     """
     if isinstance(value, str):
-        share = int(value.rstrip("%")) * total / 100
-        return math.ceil(share) if up else math.floor(share)
+        share = (numbers.whole(value.rstrip("%")) or 0) * total
+        return -(-share // 100) if up else share // 100
     return int(value or 0)
 
 
@@ -146,7 +147,7 @@ def annotate(deployment: Object, replica_set: Object, revision: int) -> bool:
     after = before | {key: value for key, value in given.items() if key not in _NOT_COPIED}
     own, history = f"{ANNOTATION}revision", f"{ANNOTATION}revision-history"
     former = before.get(own)
-    if former is None or (former.isdecimal() and int(former) < revision):
+    if former is None or (number(replica_set, "revision") or revision) < revision:
         after[own] = str(revision)
         if former is not None:
             past = before.get(history)

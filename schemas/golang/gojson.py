@@ -8,7 +8,8 @@ Follows encoding/json/scanner.go.
 import codecs
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Self
 
 import orjson
 
@@ -31,6 +32,7 @@ _EXPONENTS = re.compile(b"%b[6-9][,}\\]]" % re.escape(_EXPONENT))
 """The ends of whole floats of at most 64 bits in orjson's output. Some strings match as well. One
 pattern for both is ten times as slow, because it does not begin with a fixed text."""
 _LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}
+_WITH_EXPONENT = re.compile(rb"[:\[,]\s*-?[0-9.]+[eE][0-9+-]")
 _FLAT = bytes.maketrans(b"123456789[", b"000000000{")
 _LONG = b"0" * 19
 """An integer with fewer digits always fits into an int64."""
@@ -38,8 +40,23 @@ _INT64 = 2**63
 _EXACT = 2**53
 
 
-def loads(body: bytes) -> Any:
-    """Return the value. Integers beyond int64 become floats. Raises DecodeError with Go's text."""
+class Number(float):
+    """A number with an exponent or with very many digits. `text` is how the body writes it, which
+    a decoder of a Go type sees (json.Unmarshaler)."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, _float(text))
+        number.text = text
+        return number
+
+
+def loads(body: bytes, *, texts: bool = False) -> Any:
+    """Return the value. Integers beyond int64 become floats. Raises DecodeError with Go's text.
+
+    With `texts`, numbers with an exponent and integers beyond int64 become Numbers.
+    """
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -47,6 +64,8 @@ def loads(body: bytes) -> Any:
     flat = body.translate(_FLAT)
     if _LONG in flat:
         value = _shortened(value)
+    if texts and _may_hold_numbers(body, flat):
+        value = _loads_slowly(body, _whole_number, _exponent_number)
     if flat.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise DecodeError(syntax_error(body, depth=MAX_DEPTH))
     return value
@@ -94,12 +113,31 @@ def _filled_up(value: float) -> int:
     return int(whole + fraction) * 10**zeros if zeros >= 0 else int(value)
 
 
-def _loads_slowly(body: bytes) -> Any:
+def _may_hold_numbers(body: bytes, flat: bytes) -> bool:
+    if _LONG in flat:
+        return True
+    return (b"0e" in flat or b"0E" in flat) and _WITH_EXPONENT.search(body) is not None
+
+
+def _whole_number(text: str) -> int | float:
+    number = _integer(text)
+    return number if type(number) is int and -_INT64 <= number < _INT64 else Number(text)
+
+
+def _exponent_number(text: str) -> float:
+    return Number(text) if "e" in text or "E" in text else _float(text)
+
+
+def _loads_slowly(
+    body: bytes,
+    parse_int: Callable[[str], int | float] | None = None,
+    parse_float: Callable[[str], float] | None = None,
+) -> Any:
     problem = syntax_error(body) or syntax_error(body, depth=MAX_DEPTH)
     if problem:
         raise DecodeError(problem)
     text = body.decode("utf-8", "inkube.gojson")
-    value = json.loads(text, parse_int=_integer, parse_float=_float)
+    value = json.loads(text, parse_int=parse_int or _integer, parse_float=parse_float or _float)
     return _without_surrogates(value)
 
 

@@ -197,12 +197,11 @@ class _Walk:
             return int(self.mistyped(data, go, path, 0))
         bound = 1 << _INT_BITS[go.kind]
         if isinstance(data, float) or not -bound <= data < bound:
-            text = repr(data) if isinstance(data, float) else str(data)
-            return int(self.mistyped(data, go, path, 0, description=f"number {text}"))
+            return int(self.mistyped(data, go, path, 0, what=f"number {_number_text(data)}"))
         return data
 
     def raw(self, _go: GoType, data: Any, _path: str) -> Any:
-        return data
+        return _plain(data)
 
     def json(self, _go: GoType, data: Any, _path: str) -> Any:
         return _settled(data)
@@ -218,9 +217,8 @@ class _Walk:
             raise DecodeError(error.text, path) from error
 
     def amount(self, _go: GoType, data: Any, path: str) -> str:
-        text = data if isinstance(data, str) else gotext.compact_json(data)
         try:
-            return quantity.written(text.strip())
+            return quantity.written(_amount_text(given).strip())
         except ValueError as error:
             raise DecodeError(str(error), path) from error
 
@@ -320,13 +318,36 @@ _READERS: dict[str, Callable[[_Walk, GoType, Any, str], Any]] = {
 }
 
 
+def _number_text(number: float) -> str:
+    if isinstance(number, gojson.Number):
+        return number.text
+    return repr(number) if isinstance(number, float) else str(number)
+
+
+def _amount_text(given: Any) -> str:
+    if isinstance(given, gojson.Number):
+        return given.text
+    return given if isinstance(given, str) else gotext.compact_json(given)
+
+
+def _plain(value: Any) -> Any:
+    """Return a JSON value without texts of numbers; the value itself if it has none."""
+    if isinstance(value, dict):
+        kept = {key: _plain(item) for key, item in value.items()}
+        return kept if any(kept[key] is not value[key] for key in kept) else value
+    if isinstance(value, list):
+        items = [_plain(item) for item in value]
+        return items if any(a is not b for a, b in zip(items, value, strict=True)) else value
+    return float(value) if isinstance(value, gojson.Number) else value
+
+
 def _settled(value: Any) -> Any:
     """Return a copy of any JSON value, with numbers as Go encodes them."""
     if isinstance(value, dict):
         return {key: _settled(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_settled(item) for item in value]
-    return gojson.settle_numbers(value)
+    return gojson.settle_numbers(_plain(value))
 
 
 def _zero_of(known: GoField) -> Any:

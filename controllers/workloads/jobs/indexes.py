@@ -6,6 +6,7 @@ Follows pkg/controller/job/indexed_job_utils.go.
 from collections.abc import Iterable
 
 from inkube.client import Object
+from inkube.controllers.workloads import numbers
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 FAILURES = "batch.kubernetes.io/job-index-failure-count"
@@ -29,7 +30,7 @@ def ignored_failures(pod: Object) -> int:
 
 def _number(pod: Object, name: str) -> int | None:
     text = (pod["metadata"].get("annotations") or {}).get(name, "")
-    return int(text) if text.isdecimal() else None
+    return numbers.whole(text)
 
 
 def parse(text: str, completions: int) -> set[int]:
@@ -37,9 +38,10 @@ def parse(text: str, completions: int) -> set[int]:
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()):
+        start, end = numbers.whole(first), numbers.whole(last or first)
+        if start is None or end is None:
             continue
-        found.update(range(int(first), min(int(last or first), completions - 1) + 1))
+        found.update(range(start, min(end, completions - 1) + 1))
     return {index for index in found if index < completions}
 
 

@@ -32,7 +32,7 @@ class DaemonSets(BuiltinStrategy):
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
         text = (old["metadata"].get("annotations") or {}).get(apps.TEMPLATE_GENERATION, "1")
-        count = int(text) if text.isdecimal() else 1
+        count = int(text) if text.isdecimal() and len(text) < 19 else 1
         _count_template(obj, count + _has_new_template(obj, old))
 
 

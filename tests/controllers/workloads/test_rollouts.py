@@ -8,6 +8,8 @@ import random
 
 import pytest
 import workloads as w
+from hypothesis import given
+from hypothesis import strategies as st
 from patience import SECONDS
 
 from inkube.apiserver import requestwaits
@@ -211,3 +213,22 @@ async def test_controllers_that_come_to_no_end_hold_no_write_up_for_long(monkeyp
 
     monkeypatch.setattr(requestwaits, "CATCH_UP_SECONDS", 0.001)
     await asyncio.wait_for(requestwaits.of_earlier_writes(Busy.__new__(Busy))(), SECONDS)
+
+
+@pytest.mark.parametrize("digits", ["", "٣", "9" * 19, "9" * 5000])
+def test_a_percentage_that_is_no_int64_is_nothing(digits):
+    """Go's Atoi refuses it, and validation reads it as 0 (getPercentValue)."""
+    assert rollouts.scaled_value(f"{digits}%", 10, up=True) == 0
+
+
+@given(st.integers(0, 10**18 - 1), st.integers(0, 2**31 - 1), st.booleans())
+def test_a_percentage_is_exact_however_large(percent, total, up):
+    found = rollouts.scaled_value(f"{percent}%", total, up=up)
+    assert 0 <= (found * 100 - percent * total) * (1 if up else -1) < 100
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "x", "-1", "٣", ""])
+def test_an_annotation_that_is_no_number_is_none(text):
+    name = "revision"
+    obj = {"metadata": {"annotations": {rollouts.ANNOTATION + name: text}}}
+    assert rollouts.number(obj, name) is None

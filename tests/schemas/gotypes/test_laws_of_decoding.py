@@ -1,19 +1,23 @@
 """Laws of decoding, for the types of every built-in kind: what is kept, dropped and refused."""
 
+import contextlib
 import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import orjson
 import pytest
 import samples
 
 from inkube.schemas import releases
+from inkube.schemas.golang import gojson, microtime, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes import decoding, table, types
 
 KINDS = sorted(samples.OBJECTS)
 MINORS = [release.minor for release in releases.RECORDED]
 UNKNOWN = "unheardOf"
+ZERO_TIMES = {"time": rfc3339.ZERO, "microtime": microtime.ZERO}
 FREE = ("raw", "json", "orbool", "orlist", "orstrings", "intstr", "quantity")
 """Kinds of types that accept several JSON types."""
 
@@ -116,6 +120,42 @@ def test_a_null_is_the_same_as_nothing_in_every_field(name):
         else:
             if not _is_of_map(go, path):
                 assert results[0] == results[1], path
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_zero_time_is_null_where_go_sends_it_and_else_nothing(name):
+    go = type_of(name)
+    times = [each.path for each in places(go, sample(name)) if each.type.kind in ZERO_TIMES]
+    for path in times:
+        given = sample(name)
+        [place] = [each for each in places(go, given) if each.path == path]
+        place.container[place.key] = ZERO_TIMES[place.type.kind]
+        decoded = decoding.decode(go, given).object
+        assert [each.container[each.key] for each in places(go, decoded) if each.path == path] in (
+            ([], [None]) if path.startswith("metadata.") else ([None],)
+        )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_text_of_a_number_goes_no_further_than_its_decoder(name):
+    go = type_of(name)
+    [number] = gojson.loads(b"[1e3]", texts=True)
+    for path in [each.path for each in places(go, sample(name))]:
+        for value in (number, [number], {"a": number}, [{"a": [number]}]):
+            given = sample(name)
+            [place] = [each for each in places(go, given) if each.path == path]
+            place.container[place.key] = value
+            with contextlib.suppress(DecodeError):
+                orjson.dumps(decoding.decode(go, given).object)  # it refuses any other class
+    quantities = [each.path for each in places(go, sample(name)) if each.type.kind == "quantity"]
+    for path in quantities:
+        given = sample(name)
+        [place] = [each for each in places(go, given) if each.path == path]
+        place.container[place.key] = number
+        decoded = decoding.decode(go, given).object
+        assert [each.container[each.key] for each in places(go, decoded) if each.path == path] == [
+            "1e3"
+        ]
 
 
 def _is_of_map(go: types.GoType, path: str) -> bool:
