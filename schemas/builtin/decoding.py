@@ -4,7 +4,7 @@ The pipeline calls it on every body and on every patched object; the decoding it
 """
 
 from inkube.schemas import bodies, fielderrors, releases, status
-from inkube.schemas.builtin import resources
+from inkube.schemas.builtin import conversion, resources
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.gotypes import Decoded, decoding, table, types
 from inkube.schemas.meta import GVK, split_api_version
@@ -101,7 +101,8 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
     """Set apiVersion and kind of a patched object, and return the strict errors about them.
 
     An object without apiVersion has the internal type of its kind, which has no member `metadata`.
-    Raises DecodeError for another kind or version.
+    An object in another version is read in that version, and converted. Raises DecodeError for
+    another kind or an unknown version.
     """
     if problem := bodies.type_meta_problem(obj):
         raise DecodeError(f"couldn't get version/kind; json parse error: {problem}")
@@ -113,11 +114,24 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
     why = _other_type(obj, gvk, minor)
     if why:
         raise DecodeError(why)
-    obj["apiVersion"] = gvk.api_version
+    if obj["apiVersion"] != gvk.api_version:
+        return _read_in_own_version(obj, gvk, minor)
     if not is_internal or "metadata" not in obj:
         return []
     obj["metadata"] = {}
     return ['unknown field "metadata"']
+
+
+def _read_in_own_version(obj: Object, gvk: GVK, minor: int) -> list[str]:
+    """Read an object in its own version, and convert it in place. Returns its unknown fields."""
+    own = GVK.of(obj["apiVersion"], obj["kind"])
+    unknown: list[str] = []
+    if table.table(minor).of(own) is not None:  # types of versions that no minor serves are missing
+        read, unknown, _ = decode(obj, own, minor)
+        obj.clear()
+        obj.update(conversion.convert(read, gvk.api_version))
+    obj["apiVersion"] = gvk.api_version
+    return unknown
 
 
 def _other_type(obj: Object, gvk: GVK, minor: int) -> str:

@@ -1,8 +1,11 @@
 """The type of what a JSON or merge patch leaves, over all built-in kinds."""
 
-import pytest
+import copy
 
-from inkube.schemas.builtin import decoding, resources
+import pytest
+import samples
+
+from inkube.schemas.builtin import conversion, decoding, resources
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK
 
@@ -45,3 +48,33 @@ def test_another_kind_is_not_converted():
         wrong = {"apiVersion": "v1", "kind": "ConfigMap", "data": []}
         with pytest.raises(DecodeError, match="cannot unmarshal array"):
             decoding.settle_patched_type(wrong, gvk)
+
+
+PAIRS = [
+    (other, gvk)
+    for gvk in KINDS
+    for other in KINDS
+    if other != gvk
+    and other.kind == gvk.kind
+    and (other.group == gvk.group or {other.group, gvk.group} == {"", "events.k8s.io"})
+]
+
+
+def test_another_version_is_read_in_that_version_and_converted():
+    assert {other.kind for other, _ in PAIRS} == {"Event", "HorizontalPodAutoscaler"}
+    for other, gvk in PAIRS:
+        if f"{other.api_version}/{other.kind}" not in samples.OBJECTS:
+            continue
+        given = samples.make(other.api_version, other.kind) | {"odd": 1}
+        read = decoding.decode(copy.deepcopy(given), other).object
+        assert decoding.settle_patched_type(given, gvk) == ['unknown field "odd"']
+        assert given == conversion.convert(read, gvk.api_version)
+
+
+def test_a_member_that_only_the_version_of_the_path_has_is_unknown_in_another():
+    gvk = GVK("autoscaling", "v1", "HorizontalPodAutoscaler")
+    spec = {"maxReplicas": 3, "targetCPUUtilizationPercentage": 7}
+    obj = {"apiVersion": "autoscaling/v2", "kind": gvk.kind, "spec": spec}
+    unknown = decoding.settle_patched_type(obj, gvk)
+    assert unknown == ['unknown field "spec.targetCPUUtilizationPercentage"']
+    assert "targetCPUUtilizationPercentage" not in obj["spec"]
