@@ -167,7 +167,8 @@ class Routes:
         )
         if form.kind == "Table":
             include = info.query.get("includeObject", "")
-            tables.check_include(include)
+            if info.verb in WATCHES:  # other answers are checked when they become a Table
+                tables.check_include(include)
             form = form._replace(include=include)
         return form
 
