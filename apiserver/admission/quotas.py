@@ -50,12 +50,9 @@ class QuotaAdmission(OnDemand):
         return operation == "CREATE" or (operation == "UPDATE" and changes)
 
     async def validate(self, write: Write) -> None:
-        request = write.request
-        if (request.resource.group, request.resource.plural) != _PODS:
-            return
-        if request.namespace in self._limited.value:
+        if write.request.namespace in self._limited.value:
             for entry in self._matching(write):
-                self._check_said(write, entry.value, write.object or {})
+                self._check_known(write, entry.value)
 
     def reserve(self, write: Write) -> Effect | None:
         request = write.request
@@ -82,12 +79,19 @@ class QuotaAdmission(OnDemand):
             if quotas.about(entry.value, *place) and quotas.matches(entry.value, *place, obj)
         ]
 
-    def _check_said(self, write: Write, quota: Object, pod: Object) -> None:
-        """Raise StatusError 403 if a container does not set a resource that the quota limits."""
-        why = quotas.unsaid(quotas.about(quota, *_PODS), pod)
+    def _check_known(self, write: Write, quota: Object) -> None:
+        """Raise StatusError 403 if a container does not set a resource that the quota limits, or if
+        the status has a limit without its usage (hasUsageStats)."""
+        place = (write.request.resource.group, write.request.resource.plural)
+        name, why = quota["metadata"]["name"], ""
+        if place == _PODS:
+            why = quotas.unsaid(quotas.about(quota, *_PODS), write.object or {})
         if why:
-            text = f"failed quota: {quota['metadata']['name']}: {why}"
-            raise status.forbidden(*_PODS, write.name, text)
+            raise status.forbidden(*place, write.name, f"failed quota: {name}: {why}")
+        uncounted = quotas.uncounted(quota, *place)
+        if uncounted:
+            text = f"status unknown for quota: {name}, resources: {','.join(uncounted)}"
+            raise status.forbidden(*place, write.name, text)
 
     def _check(self, write: Write, entry: Entry, amounts: quotas.Amounts) -> quotas.Amounts:
         """The usage including the write, for the resources that the quota limits. Raises
@@ -127,13 +131,16 @@ def _namespaces(store: Store) -> frozenset[str]:
 
 
 def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
-    """Return the write of a quota's new usage."""
+    """Return the write of a quota's new usage. The status gets no limits without usage, which mean
+    that nobody has counted."""
     quota: Object = orjson.loads(entry.data)
     quota["metadata"].pop("resourceVersion", None)
-    known = (quota.get("status") or {}).get("used") or {}
-    texts = {name: quantity.canonical(amount) for name, amount in used.items()}
-    bounds = quota["spec"]["hard"]
-    quota["status"] = {"hard": bounds, "used": dict(sorted({**known, **texts}.items()))}
+    observed, bounds = quota.get("status") or {}, quota["spec"]["hard"]
+    known = (observed.get("used") or {}) | {
+        name: quantity.canonical(amount) for name, amount in used.items()
+    }
+    hard = (observed.get("hard") or {}) | {name: bounds[name] for name in used}
+    quota["status"] = {"hard": dict(sorted(hard.items())), "used": dict(sorted(known.items()))}
     return writes.Update(entry.key, quota, entry.revision)
 
 

@@ -78,6 +78,17 @@ def about(quota: Object, group: str, plural: str) -> list[str]:
     return [name for name in hard(quota) if counted_resource(name) == (group, plural)]
 
 
+def uncounted(quota: Object, group: str, plural: str) -> list[str]:
+    """Return the limits about a kind in the status if the usage of one of them is not known, sorted;
+    else an empty list."""
+    observed = quota.get("status") or {}
+    names = [
+        name for name in observed.get("hard") or () if counted_resource(name) == (group, plural)
+    ]
+    used = observed.get("used") or {}
+    return [] if all(name in used for name in names) else sorted(names)
+
+
 def usage(group: str, plural: str, obj: Object) -> Amounts:
     """Return the usage of one object, for every name that counts its kind."""
     count = f"{_COUNT}{plural}.{group}" if group else f"{_COUNT}{plural}"

@@ -79,6 +79,30 @@ async def test_a_changed_limit_counts_at_once():
         assert found["status"] == {"hard": {"configmaps": "2"}, "used": {"configmaps": "2"}}
 
 
+async def test_a_limit_without_usage_in_the_status_refuses_what_it_limits_and_nothing_else():
+    async with APIServer(controllers=False) as server:
+        made = await server.client.create(quota(configmaps="5", secrets="5"))
+        made["status"] = {"hard": {"configmaps": "5", "count/configmaps": "5"}}
+        made["status"]["used"] = {"count/configmaps": "0"}
+        await server.client.update(made, subresource="status")
+        with pytest.raises(StatusError) as refused:
+            await server.client.create(config_map("a"))
+        assert refused.value.code == 403
+        assert refused.value.message.endswith(
+            "is forbidden: status unknown for quota: q, resources: configmaps,count/configmaps"
+        )
+        await server.client.create({**config_map("a"), "kind": "Secret"})
+
+
+async def test_a_charge_before_the_first_count_leaves_no_usage_unknown():
+    async with APIServer(controllers=False) as server:
+        await server.client.create(quota(configmaps="5", secrets="5"))
+        await server.client.create(config_map("a"))
+        await server.client.create({**config_map("a"), "kind": "Secret"})
+        found = await server.client.get(QUOTAS, "q", "default")
+        assert found["status"]["used"] == {"configmaps": "1", "secrets": "1"}
+
+
 async def test_node_ports_are_counted_by_the_service_that_has_them():
     service = {
         "apiVersion": "v1",
