@@ -79,8 +79,8 @@ def about(quota: Object, group: str, plural: str) -> list[str]:
 
 
 def uncounted(quota: Object, group: str, plural: str) -> list[str]:
-    """Return the limits about a kind in the status if the usage of one of them is not known, sorted;
-    else an empty list."""
+    """Return the limits about a kind in the status, sorted, if the usage of one is not known; else
+    an empty list."""
     observed = quota.get("status") or {}
     names = [
         name for name in observed.get("hard") or () if counted_resource(name) == (group, plural)

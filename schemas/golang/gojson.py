@@ -47,6 +47,7 @@ class Number(float):
     text: str
 
     def __new__(cls, text: str) -> Self:
+        """Create the number with this text. Raises DecodeError if no float64 can hold it."""
         number = super().__new__(cls, _float(text))
         number.text = text
         return number

@@ -218,7 +218,7 @@ class _Walk:
 
     def amount(self, _go: GoType, data: Any, path: str) -> str:
         try:
-            return quantity.written(_amount_text(given).strip())
+            return quantity.written(_amount_text(data).strip())
         except ValueError as error:
             raise DecodeError(str(error), path) from error
 
