@@ -197,7 +197,8 @@ class _Walk:
             return int(self.mistyped(data, go, path, 0))
         bound = 1 << _INT_BITS[go.kind]
         if isinstance(data, float) or not -bound <= data < bound:
-            return int(self.mistyped(data, go, path, 0, what=f"number {_number_text(data)}"))
+            text = _number_text(data)
+            return int(self.mistyped(data, go, path, 0, description=f"number {text}"))
         return data
 
     def raw(self, _go: GoType, data: Any, _path: str) -> Any:
