@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator
 
 from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
+from inkube.controllers.workloads.capacity import PodOnNode
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.scheduling import filters, preemption
-from inkube.controllers.workloads.scheduling.nodes import Nodes, PodOnNode
+from inkube.controllers.workloads.scheduling.nodes import Nodes
 from inkube.controllers.workloads.scheduling.preemption import Victims
 from inkube.controllers.workloads.scheduling.volumes import Volumes
 from inkube.formats import format_time, selectors

@@ -10,8 +10,9 @@ from typing import Any
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.kubelet import readiness, restarts
+from inkube.controllers.workloads.kubelet import readiness, resizes, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
+from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
 from inkube.controllers.workloads.kubelet.containers import Containers
 from inkube.controllers.workloads.kubelet.functions import Functions, load_functions
 from inkube.controllers.workloads.kubelet.leases import Leases
@@ -39,6 +40,7 @@ class Kubelets:
         self._cluster = cluster
         self._client = cluster.client(NAME)
         self.addresses = Addresses()
+        self.admission = Admission(cluster)
         left_out = BARE if cluster.config.bare_pods_run else ""
         self._first = [
             each
@@ -62,6 +64,7 @@ class Kubelets:
         if cluster.config.metrics:
             usages = Usages(cluster, lambda: self._measure(usages))
         cluster.informer(PODS).subscribe(self.addresses.on_pod_change)
+        cluster.informer(PODS).subscribe(self.admission.on_pod_change)
         cluster.informer(NODES).subscribe(self.addresses.on_node_change)
         Leases(cluster, self.manages).add()
         if cluster.config.kubelet_events:
@@ -142,6 +145,7 @@ class _Pods(engine.EveryObject):
     def __init__(self, kubelets: Kubelets) -> None:
         super().__init__(kubelets.cluster.client(NAME), GVR.parse(PODS))
         self._kubelets = kubelets
+        self._events = kubelets.cluster.recorder(NAME, NAME)
 
     def handles(self, obj: Object) -> bool:
         return self._kubelets.manages_pod(obj) and not self._kubelets.functions.matches(obj)
@@ -158,10 +162,18 @@ class _Pods(engine.EveryObject):
         return self._kubelets.cluster.pods_by_node().keys(change.object["metadata"]["name"])
 
     async def prepare(self, obj: Object) -> engine.Preparation:
+        rejection = self._kubelets.admission.rejection(obj)
+        if rejection is not None:
+            await self._reject(obj, rejection)
+            return engine.Preparation(has_changed=True)
         patch, again = restarts.due(obj, self._kubelets.cluster.clock.now())
         if patch is None and obj["spec"].get("readinessGates"):
             patch = readiness.due(obj, self._kubelets.now())
         if patch is None:
+            patch = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
+        if patch is None:
+            is_pending = pods.condition(obj, resizes.PENDING) is not None
+            again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
             return engine.Preparation(next_seconds=again)
         await self._set_status(obj, patch)
         return engine.Preparation(has_changed=True)
@@ -179,6 +191,13 @@ class _Pods(engine.EveryObject):
             now = self._kubelets.now()
             made = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
             status["conditions"] = [*status["conditions"], made]
+
+    async def _reject(self, pod: Object, rejection: Rejection) -> None:
+        reason, message = rejection
+        host = pod["spec"]["nodeName"]
+        await self._events.of_part(pod, "Warning", reason, message, part="", host=host)
+        status = {"phase": "Failed", "reason": reason, "message": f"Pod was rejected: {message}"}
+        await self._set_status(pod, {**status, "startTime": self._kubelets.now()})
 
     async def delete(self, obj: Object) -> None:
         """End containers before the pod is deleted: watchers see it, and a Job waits for it."""

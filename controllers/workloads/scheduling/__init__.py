@@ -1,3 +1,3 @@
-"""Scheduling decisions: the capacity of nodes (`nodes`), their filters and scores (`filters`,
+"""Scheduling decisions: the state of all nodes (`nodes`), their filters and scores (`filters`,
 `matching`), preemption (`preemption`), volumes (`volumes`). `workloads.scheduler` provides the data
 and writes the results. Except for `volumes`, these modules are pure."""

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from inkube.client import Object
 from inkube.controllers.workloads import matching
-from inkube.controllers.workloads.scheduling.nodes import CPU, PODS, Node, Nodes, PodOnNode
+from inkube.controllers.workloads.capacity import CPU, PODS, Node, PodOnNode, clash
+from inkube.controllers.workloads.scheduling.nodes import Nodes
 from inkube.formats import selectors
 
 _EXCLUDING_EFFECTS = ("NoSchedule", "NoExecute")
@@ -18,7 +19,6 @@ _UNSCHEDULABLE = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedu
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _SPREAD = "node(s) didn't match pod topology spread constraints"
-_ANY_ADDRESS = "0.0.0.0"  # noqa: S104 # as upstream says all
 
 
 class Refusal(NamedTuple):
@@ -115,7 +115,7 @@ class PendingPod:
 
     def _ports(self, node: Node) -> Refusal | None:
         taken = [port for port, count in node.ports.items() if count > 0]
-        if any(_clash(mine, other) for mine in self.as_placed.ports for other in taken):
+        if any(clash(mine, other) for mine in self.as_placed.ports for other in taken):
             text = "node(s) didn't have free ports for the requested pod ports"
             return Refusal((text,), curable=True)
         return None
@@ -303,11 +303,6 @@ class PendingPod:
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
 """The assumed requests of a pod without requests, so that such pods are distributed
 (GetNonzeroRequests)."""
-
-
-def _clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
-    same_address = _ANY_ADDRESS in (mine[0], other[0]) or mine[0] == other[0]
-    return same_address and mine[1:] == other[1:]
 
 
 def _same_domain(term: Object, node: Node, other: Node) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from inkube.client import Object
+from inkube.controllers.workloads.capacity import Node, PodOnNode
 from inkube.controllers.workloads.scheduling.filters import FittingNodes, PendingPod, Refusal
-from inkube.controllers.workloads.scheduling.nodes import Node, Nodes, PodOnNode
+from inkube.controllers.workloads.scheduling.nodes import Nodes
 
 PREFIX = "no new claims to deallocate, preemption: "
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"

@@ -3,8 +3,7 @@
 import pytest
 import workloads as w
 
-from inkube.controllers.workloads import matching
-from inkube.controllers.workloads.scheduling import nodes
+from inkube.controllers.workloads import capacity, matching
 
 pytestmark = pytest.mark.kube_workloads()
 
@@ -314,7 +313,7 @@ def test_requests_are_those_of_the_containers_or_of_what_starts_them():
         "initContainers": [container("50m", restartPolicy="Always"), container("1")],
         "overhead": {"cpu": "10m"},
     }
-    assert nodes.requests(spec) == {"cpu": 1060}
+    assert capacity.requests(spec) == {"cpu": 1060}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Resizes of running pods: the kubelet gives containers their new resources, and reports them.
+
+Without room, the pod keeps its resources and has the condition PodResizePending. Follows
+pkg/kubelet/allocation (canResizePod) and pkg/kubelet/kuberuntime. Limits below the usage of a
+container do not exist here, so a resize that starts also succeeds.
+"""
+
+from inkube.client import Object
+from inkube.controllers.workloads.kubelet.admission import Admission
+
+PENDING = "PodResizePending"
+_SPECS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
+RETRY_SECONDS = 180.0
+"""A kubelet tries deferred resizes again after this time (retryPendingResizes)."""
+
+
+def due(pod: Object, admission: Admission, now: str) -> Object | None:
+    """Return the patch of the status after a resize of a running pod, or None without a change."""
+    status = pod.get("status") or {}
+    before = admission.admitted(pod)
+    if before is None or status.get("phase") != "Running":
+        return None
+    pending = next((c for c in status.get("conditions") or () if c["type"] == PENDING), None)
+    changed = _changed(before, pod)
+    if not changed:
+        return None if pending is None else _without_pending()
+    why = admission.resize(pod)
+    if why is not None:
+        told = {"status": "True", "reason": why.reason, "message": why.message}
+        told["observedGeneration"] = pod["metadata"].get("generation", 0)
+        if pending is not None and all(pending.get(key) == value for key, value in told.items()):
+            return None
+        moved = now if pending is None else pending.get("lastTransitionTime", now)
+        return {"conditions": [{"type": PENDING, **told, "lastTransitionTime": moved}]}
+    patch = {} if pending is None else _without_pending()
+    for member, names in changed.items():
+        specs = {each["name"]: each for each in pod["spec"][_SPECS[member]]}
+        old = {each["name"]: each for each in before["spec"][_SPECS[member]]}
+        patch[member] = [
+            _resized(one, specs[one["name"]], old[one["name"]], now)
+            for one in status.get(member) or ()
+            if one["name"] in names
+        ]
+    return patch
+
+
+def _changed(before: Object, pod: Object) -> dict[str, set[str]]:
+    """Return the names of containers whose resources differ, by the member of their status."""
+    found: dict[str, set[str]] = {}
+    for member, specs in _SPECS.items():
+        old = {each["name"]: each for each in before["spec"].get(specs) or ()}
+        names = {
+            each["name"]
+            for each in pod["spec"].get(specs) or ()
+            if each["name"] in old and each.get("resources") != old[each["name"]].get("resources")
+        }
+        if names:
+            found[member] = names
+    return found
+
+
+def _resized(status: Object, spec: Object, before: Object, now: str) -> Object:
+    """Return the status of a container with new resources, after a restart if its policy says so
+    for a resource that changes."""
+    resources = spec.get("resources") or {}
+    told = {
+        **status,
+        "resources": resources,
+        "allocatedResources": resources.get("requests") or {},
+    }
+    running = (status.get("state") or {}).get("running")
+    if running is None or not _restarts(spec, before):
+        return told
+    ended = {"exitCode": 0, "reason": "Completed", "finishedAt": now, **running}
+    return {
+        **told,
+        "restartCount": status.get("restartCount", 0) + 1,
+        "lastState": {"terminated": ended},
+        "state": {"running": {"startedAt": now}},
+    }
+
+
+def _restarts(spec: Object, before: Object) -> bool:
+    new, old = spec.get("resources") or {}, before.get("resources") or {}
+    return any(
+        policy["restartPolicy"] == "RestartContainer"
+        and any(
+            (new.get(kind) or {}).get(name) != (old.get(kind) or {}).get(name)
+            for kind in ("requests", "limits")
+        )
+        for policy in spec.get("resizePolicy") or ()
+        for name in (policy["resourceName"],)
+    )
+
+
+def _without_pending() -> Object:
+    return {"conditions": [{"type": PENDING, "$patch": "delete"}]}
