@@ -10,7 +10,7 @@ from typing import Any
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.kubelet import readiness, resizes, restarts
+from inkube.controllers.workloads.kubelet import probes, readiness, resizes, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
 from inkube.controllers.workloads.kubelet.containers import Containers
@@ -166,7 +166,13 @@ class _Pods(engine.EveryObject):
         if rejection is not None:
             await self._reject(obj, rejection)
             return engine.Preparation(has_changed=True)
-        patch, again = restarts.due(obj, self._kubelets.cluster.clock.now())
+        now = self._kubelets.cluster.clock.now()
+        patch, again = restarts.due(obj, now)
+        if patch is not None:
+            probes.delay(obj, patch, now)
+        else:
+            patch, soon = probes.due(obj, now)
+            again = min((wait for wait in (again, soon) if wait), default=0.0)
         if patch is None and obj["spec"].get("readinessGates"):
             patch = readiness.due(obj, self._kubelets.now())
         if patch is None:
@@ -180,6 +186,7 @@ class _Pods(engine.EveryObject):
 
     def adjust(self, obj: Object, patch: Any) -> Any:
         if isinstance(patch.get("status"), dict):
+            probes.delay(obj, patch["status"], self._kubelets.cluster.clock.now())
             readiness.adjust(obj, patch["status"])
             self._note_schedule(obj, patch["status"])
         return patch
