@@ -104,7 +104,10 @@ class Admission:
 
 def _lacking(placed: PodOnNode, node: Node) -> Rejection | None:
     """Return the first resource that the node lacks. Extended resources that it does not have at
-    all are not its concern (removeMissingExtendedResources)."""
+    all are not its concern (removeMissingExtendedResources). A node that has reported nothing yet
+    lacks nothing."""
+    if not node.allocatable:
+        return None
     wanted: Amounts = {PODS: 1}
     wanted |= {name: placed.requests.get(name, 0) for name in _STANDARD}
     wanted |= {name: value for name, value in placed.requests.items() if name in node.allocatable}
