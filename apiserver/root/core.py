@@ -55,6 +55,11 @@ class Core:
     exit_stack: contextlib.AsyncExitStack
     """The parts that must be closed after the last request and after the controllers."""
 
+    def client_as(self, manager: str) -> InProcessClient:
+        """Return the client of a controller whose writes have upstream's field manager."""
+        injection = FaultInjection(self.faults, self.base.clock)
+        return InProcessClient(self.registry, self.resources, manager=manager, faults=injection)
+
     @property
     def read_only(self) -> bool:
         """Whether the server shows a past state, which cannot be written."""

@@ -163,7 +163,7 @@ def _aggregator(
     aggregator = aggregation.Aggregator(
         core.base.store, core.addresses, core.resources, front_proxy, defaults.trust_proxies
     )
-    builtin.apiservices.add(core.manager, aggregator)
+    builtin.apiservices.add(core.manager, aggregator, core.client_as("kube-apiserver"))
     core.exit_stack.push_async_callback(aggregator.close)
     return aggregator
 

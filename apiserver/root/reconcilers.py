@@ -21,7 +21,7 @@ def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str])
     in `replaced_controllers`."""
     options, manager = core.options, core.manager
     installer = Installer(core.resources, core.webhooks.converter, options.release.minor)
-    definitions_served = crds.add(manager, installer)
+    definitions_served = crds.add(manager, installer, core.client_as("kube-apiserver"))
     subscription = catalogs.serve_stored(
         core.base.store, definitions_served.serve, definitions_served.forget
     )
@@ -38,7 +38,7 @@ def at_first_object(
     """Return the triggers that add each controller at the first object that it needs. Modules run
     those in `replaced_controllers`."""
     options, manager = core.options, core.manager
-    client = manager.client
+    client, upstreams = manager.client, partial(core.client_as, "kube-controller-manager")
     triggers_: list[Trigger] = []
     if not core.read_only:
         triggers_ += [
@@ -61,10 +61,12 @@ def at_first_object(
             Trigger(
                 "namespaces",
                 triggers.is_terminating,
-                lambda: builtin.namespaces.add(manager, catalog),
+                lambda: builtin.namespaces.add(manager, catalog, upstreams()),
             ),
             Trigger(
-                "resourcequotas", triggers.exists, lambda: builtin.quotas.add(manager, catalog)
+                "resourcequotas",
+                triggers.exists,
+                lambda: builtin.quotas.add(manager, catalog, upstreams()),
             ),
             Trigger(
                 "clusterroles",

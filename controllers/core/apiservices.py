@@ -150,11 +150,11 @@ def _used_service(obj: Object) -> Iterator[str]:
         yield f"{service.namespace}/{service.name}"
 
 
-def add(manager: Manager, servers: Servers) -> None:
+def add(manager: Manager, servers: Servers, client: Client) -> None:
     """Add the controller to the manager."""
     of = manager.informers.of
     controller = AvailabilityController(
-        manager.client,
+        client,
         servers,
         clock=manager.clock,
         informer=of(RESOURCE),

@@ -209,11 +209,11 @@ class CRDController:
         return format_time(self._clock.now())
 
 
-def add(manager: Manager, table: Table) -> CRDController:
+def add(manager: Manager, table: Table, client: Client) -> CRDController:
     """Add the controller to the manager, with one worker, so that it accepts the names of one CRD
     at a time."""
     known = manager.informers.of(RESOURCE)
-    controller = CRDController(manager.client, table, clock=manager.clock, informer=known)
+    controller = CRDController(client, table, clock=manager.clock, informer=known)
     manager.add(
         Controller(
             NAME,

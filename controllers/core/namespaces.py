@@ -232,8 +232,8 @@ def _keys_of_terminating(change: Change) -> Iterable[Key]:
         yield Key.of(change.new)
 
 
-def add(manager: Manager, catalog: Catalog) -> None:
+def add(manager: Manager, catalog: Catalog, client: Client) -> None:
     """Add the controller to the manager."""
-    drain = Drain(manager.client, catalog, manager.clock)
+    drain = Drain(client, catalog, manager.clock)
     watch = Watch(RESOURCE, keys=_keys_of_terminating)
     manager.add(Controller(NAME, drain.reconcile, (watch,), sources=(drain.feed,)))

@@ -98,8 +98,8 @@ def _keys_to_recalculate(change: Change) -> Iterable[Key]:
         yield Key.of(new)
 
 
-def add(manager: Manager, catalog: Catalog) -> None:
+def add(manager: Manager, catalog: Catalog, client: Client) -> None:
     """Add the controller to the manager."""
-    controller = QuotaController(manager.client, catalog, manager.informers.of(RESOURCE))
+    controller = QuotaController(client, catalog, manager.informers.of(RESOURCE))
     watch = Watch(RESOURCE, keys=_keys_to_recalculate)
     manager.add(Controller(NAME, controller.reconcile, (watch,), sources=(controller.feed,)))

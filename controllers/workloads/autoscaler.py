@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods, templates, writes
-from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.capacity import amount
+from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.formats import format_time, selectors, split_api_version
 from inkube.kinds import Controller, Key, Result, StatusError, Watch, status
 

@@ -86,7 +86,6 @@ def clash(mine: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
     return same_address and mine[1:] == other[1:]
 
 
-
 class PodOnNode:
     """A pod on a node, or a pod that will be on it, with the data for the filters."""
 

@@ -82,7 +82,10 @@ def test_each_reason_has_the_kubelets_text(kube):
         "affinity/selector"
     )
     [event] = kube.client.list("v1/events", fields="reason=OutOfcpu")
-    assert (event["type"], event["source"]) == ("Warning", {"component": "kubelet", "host": "small"})
+    assert (event["type"], event["source"]) == (
+        "Warning",
+        {"component": "kubelet", "host": "small"},
+    )
 
 
 def test_a_pod_that_ended_leaves_its_room(kube):
@@ -128,7 +131,8 @@ def test_a_resize_is_carried_out_and_reported_where_there_is_room(kube):
     got, pending = resize(kube, cpu="5", memory="1Gi")
     assert (got["allocatedResources"]["cpu"], pending["reason"]) == ("2", "Infeasible")
     assert (
-        pending["message"] == "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
+        pending["message"]
+        == "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
     )
     got, pending = resize(kube, cpu="2", memory="1Gi")
     assert (got["allocatedResources"]["cpu"], pending) == ("2", None)
