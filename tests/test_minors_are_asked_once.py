@@ -36,7 +36,10 @@ BUILDERS = {
     "schemas/releases.py": {"holds"},
     "schemas/structural/formats.py": {"checked_in"},
     "schemas/wordings.py": {"of"},
-    "schemas/builtin/decoding.py": {"_other_type"},  # uses the table of its minor
+    "schemas/builtin/decoding.py": {
+        "_other_type",
+        "_read_in_own_version",
+    },  # the table of its minor
 }
 """Builders of tables, types, rules, definitions and handlers, called once per part."""
 

@@ -325,10 +325,10 @@ def _number_text(number: float) -> str:
     return repr(number) if isinstance(number, float) else str(number)
 
 
-def _amount_text(given: Any) -> str:
-    if isinstance(given, gojson.Number):
-        return given.text
-    return given if isinstance(given, str) else gotext.compact_json(given)
+def _amount_text(data: Any) -> str:
+    if isinstance(data, gojson.Number):
+        return data.text
+    return data if isinstance(data, str) else gotext.compact_json(data)
 
 
 def _plain(value: Any) -> Any:
