@@ -19,10 +19,14 @@ def small(kube, **labels):
     kube.settled()
 
 
-def bound(kube, name="p", *, requests=None, ports=(), node="small", **spec):
-    container = {"name": "c", "image": "i", "resources": {"limits": requests or {}}}
-    container["ports"] = [{"containerPort": port, "hostPort": port} for port in ports]
-    kube.client.create(w.pod(name, nodeName=node, containers=[container], **spec))
+def bound(kube, name="p", *, requests=None, ports=(), **spec):
+    container = {
+        "name": "c",
+        "image": "i",
+        "resources": {"limits": requests or {}},
+        "ports": [{"containerPort": port, "hostPort": port} for port in ports],
+    }
+    kube.client.create(w.pod(name, nodeName="small", containers=[container], **spec))
 
 
 def status(kube, name="p"):
