@@ -3,6 +3,7 @@ from inkube.apiserver.explore import Scenario as Scenario
 from inkube.apiserver.explore import Command as Command
 from inkube.apiserver.explore import Coroutine as Coroutine
 from inkube.apiserver.explore import InProcess as InProcess
+from inkube.apiserver.explore import Suite as Suite
 from inkube.apiserver.explore import Action as Action
 from inkube.apiserver.explore import apply as apply
 from inkube.apiserver.explore import patch as patch

@@ -4,6 +4,7 @@ import asyncio
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from inkube.apiserver.explore import (
     Finding,
     Limits,
     Plan,
+    Suite,
     replays,
     reports,
     scenarios,
@@ -32,6 +34,8 @@ _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "obj
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SCENARIO] [-- COMMAND…]")
 @click.option("--objects", multiple=True, type=_PATH, help="Objects to create and then delete.")
 @click.option("--definitions", multiple=True, type=_PATH, help="CRDs and objects to begin with.")
+@click.option("--suite", is_flag=True, help="COMMAND runs tests, and its exit code is the judge.")
+@click.option("--agent", multiple=True, help="With --suite: user agents to disturb, as patterns.")
 @click.option("--workloads", is_flag=True, help="Run Deployments and Pods on simulated nodes.")
 @click.option("--budget", type=float, default=60.0, show_default=True, help="Seconds for all runs.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
@@ -52,6 +56,7 @@ def explore_command(
     words: tuple[str, ...],
     objects: tuple[Path, ...],
     definitions: tuple[Path, ...],
+    agent: tuple[str, ...],
     budget: float,
     jobs: int,
     only: tuple[str, ...],
@@ -61,6 +66,7 @@ def explore_command(
     shape: str,
     output: Path | None,
     *,
+    suite: bool,
     workloads: bool,
     exitfirst: bool,
 ) -> None:
@@ -71,10 +77,21 @@ def explore_command(
 
         inkube explore --definitions crd.yaml --objects boat.yaml -- python operator.py
 
+    With --suite, an existing test suite runs under each disturbance, against the server of
+    KUBECONFIG:
+
+        inkube explore --suite -- pytest tests
+
     The exit code is 1 if a plan shows a fault, and 2 if the controller does not work without any.
     """
     try:
-        if objects:
+        if suite:
+            if objects or not words:
+                raise click.UsageError("give the command of the suite after `--`, and no --objects")
+            chosen = scenarios.of_suite(
+                Suite(words, agents=agent), definitions, workloads=workloads
+            )
+        elif objects:
             chosen = scenarios.of_objects(objects, Command(words), definitions, workloads=workloads)
         elif words:
             chosen = scenarios.read(Path(words[0]), words[1:])
@@ -98,11 +115,13 @@ def explore_command(
     elif shape == "junit":
         click.echo(reports.junit(found))
     elif shape == "sarif":
-        click.echo(reports.sarif(found, words[0] if words and not objects else str(objects[0])))
+        click.echo(reports.sarif(found, str(objects[0]) if objects else words[0]))
     elif shape == "pytest":
         click.echo(replays.tests([each for each in found.findings if each.is_first]), nl=False)
     else:
-        again = partial(_again, words, objects, definitions, workloads=workloads)
+        options = [*(["--suite"] if suite else []), *(["--workloads"] if workloads else [])]
+        options += [part for each in agent for part in ("--agent", each)]
+        again = partial(_again, words, objects, definitions, options)
         click.echo(reports.text(found, again))
     if found.findings:
         sys.exit(1)
@@ -133,16 +152,15 @@ def _again(
     words: tuple[str, ...],
     objects: tuple[Path, ...],
     definitions: tuple[Path, ...],
+    options: Sequence[str],
     pattern: str,
-    *,
-    workloads: bool,
 ) -> str:
     """Return the command that runs the plans with a pattern."""
     parts = ["inkube", "explore"]
     for option, paths in (("--definitions", definitions), ("--objects", objects)):
         parts += [part for path in paths for part in (option, str(path))]
-    parts += ["--workloads"] if workloads else []
-    parts += ["--only", pattern]
-    scenario, command = ((), words) if objects else (words[:1], words[1:])
+    parts += [*options, "--only", pattern]
+    is_command = objects or "--suite" in options
+    scenario, command = ((), words) if is_command else (words[:1], words[1:])
     parts += [*scenario, *(("--", *command) if command else ())]
     return shlex.join(parts)

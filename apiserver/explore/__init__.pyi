@@ -12,6 +12,7 @@ from inkube.apiserver.explore.actions import wait as wait
 from inkube.apiserver.explore.controllers import Command as Command
 from inkube.apiserver.explore.controllers import Controller as Controller
 from inkube.apiserver.explore.controllers import Coroutine as Coroutine
+from inkube.apiserver.explore.controllers import Suite as Suite
 from inkube.apiserver.explore.exploring import Exploration as Exploration
 from inkube.apiserver.explore.exploring import Limits as Limits
 from inkube.apiserver.explore.exploring import explore as explore

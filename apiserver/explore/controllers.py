@@ -86,6 +86,26 @@ class Command:
         return _Process(process)
 
 
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A command that runs tests against the server of KUBECONFIG, and exits with code 0 if they
+    pass.
+
+    `agents` are patterns of the user agents whose requests are disturbed. Without them, these are
+    the clients that watch, or all if none does.
+    """
+
+    words: Sequence[str]
+    folder: Path = field(default_factory=Path)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    agents: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        """The command line."""
+        return " ".join(self.words)
+
+
 class _Process:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -97,6 +117,12 @@ class _Process:
 
     def processor_seconds(self) -> float:
         return sum(_ticks(self._process.pid)) / _TICKS_PER_SECOND
+
+    async def ended(self, seconds: float) -> None:
+        """Wait until it ends by itself, that long at most."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.wait()
 
     async def kill(self) -> None:
         self._signal(signal.SIGKILL)

@@ -65,6 +65,8 @@ def _findings(plan: Plan, result: Result, expected: Expected) -> Iterator[Findin
     if result.exit_code is not None:
         text = f"the controller ended by itself, with exit code {result.exit_code}"
         yield Finding(plan, "ended", text, requests=requests, result=result)
+    if result.failed:
+        yield Finding(plan, "failed", result.failed, requests=requests, result=result)
     if result.errors:
         text = f"{result.errors[0]} ({len(result.errors)} times)"
         yield Finding(plan, "raised", text, requests=requests, result=result)

@@ -44,7 +44,7 @@ def plans(
     by_category: list[Iterable[Plan]] = [
         _crashes(writes),
         _aways(scenario),
-        _lost_answers(writes),
+        lost_answers(writes),
         _races(writes, users),
         _users(scenario, writes),
         _stales(scenario, reads, _changed(reference)),
@@ -69,17 +69,23 @@ def _crashes(writes: Sequence[Occurrence]) -> Iterator[Plan]:
         yield Plan(f"crash before {each}", "crash", each.step, (fault,), "crash")
 
 
-def _lost_answers(writes: Sequence[Occurrence]) -> Iterator[Plan]:
+def lost_answers(writes: Sequence[Occurrence]) -> Iterator[Plan]:
+    """Return the plans in which a write takes effect, and its client does not hear of it."""
     for each in writes:
         yield _failing(f"response lost of {each}", each, {"cut": "AfterWrite"})
 
 
-def _errors(writes: Sequence[Occurrence]) -> Iterator[Plan]:
+def failures(writes: Sequence[Occurrence]) -> Iterator[Plan]:
+    """Return the plans in which one write fails."""
     for title, answer in ERRORS:
         for each in writes:
             yield _failing(f"{title} for {each}", each, {"answer": answer})
     for each in writes:
         yield _failing(f"connection cut before {each}", each, {"cut": "BeforeWrite"})
+
+
+def _errors(writes: Sequence[Occurrence]) -> Iterator[Plan]:
+    yield from failures(writes)
     for each in writes:
         if each.number == 1:
             fault = {**_fault(each), "when": {}, "answer": {"code": 500}}

@@ -20,6 +20,8 @@ async def undisturbed(scenario: Scenario, runner: Runner, start: Snapshot) -> Re
     result = await runner.run(start)
     if result.error:
         raise ExplorationError(f"the undisturbed run failed: {result.error}\n{result.log}")
+    if result.failed:
+        raise ExplorationError(f"without any disturbance, {result.failed}:\n{result.log}")
     if result.exit_code is not None:
         raise ExplorationError(f"the controller ended with {result.exit_code}:\n{result.log}")
     if result.broken:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import yaml
 
 from inkube.apiserver.explore import scenarios
-from inkube.apiserver.explore.controllers import Command, Coroutine
+from inkube.apiserver.explore.controllers import Command, Coroutine, Suite
 from inkube.apiserver.explore.judges import Finding
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
 
@@ -64,7 +64,7 @@ class _Code:
 
 def _controller(case: Scenario) -> _Code:
     controller = case.controller
-    if isinstance(controller, Command):
+    if isinstance(controller, Command | Suite):
         return _Code()
     if isinstance(controller, Coroutine):
         work = controller.work

@@ -46,6 +46,8 @@ class Result:
     """Whether the disturbance of the plan took place."""
     exit_code: int | None = None
     """The exit code of a controller that ended by itself."""
+    failed: str = ""
+    """How a test suite ended, if it did not pass."""
     log: str = ""
     """The end of the controller's output."""
     history: list[str] = field(default_factory=list)

@@ -13,7 +13,9 @@ from inkube.apiserver.explore import (
     observations,
     planning,
     runs,
+    suites,
 )
+from inkube.apiserver.explore.controllers import Suite
 from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result
@@ -42,13 +44,15 @@ class Runner(Protocol):
 
 def runner(scenario: Scenario, folder: Path) -> Runner:
     """Return what runs a scenario. Its files are in a folder."""
-    return Inside(scenario) if isinstance(scenario.controller, InProcess) else (
-        Outside(scenario, folder)
-    )  # fmt: skip
+    if isinstance(scenario.controller, InProcess):
+        return Inside(scenario)
+    return (OfSuite if isinstance(scenario.controller, Suite) else Outside)(scenario, folder)
 
 
 class Outside:
     """A controller that reaches the server over HTTP, with a kubeconfig."""
+
+    _run = staticmethod(runs.run)
 
     def __init__(self, scenario: Scenario, folder: Path) -> None:
         self._scenario = scenario
@@ -67,7 +71,7 @@ class Outside:
         """See Runner."""
         folder = self._folder / str(next(self._numbers))
         try:
-            return await runs.run(self._scenario, start, folder, plan, expected)
+            return await self._run(self._scenario, start, folder, plan, expected)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -82,6 +86,17 @@ class Outside:
             return []
         others = objectplans.plans(self._scenario.steps, self._space, seed)
         return planning.plans(self._scenario, writes, first, others)
+
+
+class OfSuite(Outside):
+    """A test suite, which is run once for each plan."""
+
+    _run = staticmethod(suites.run)
+
+    def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
+        """See Runner."""
+        assert isinstance(self._scenario.controller, Suite), "see `runner`"
+        return suites.plans(self._scenario.controller, first, second)
 
 
 class Inside:

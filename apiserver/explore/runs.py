@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 from inkube.apiserver import access, manifests
 from inkube.apiserver.explore import acting, controllers, invariants, judges, space
 from inkube.apiserver.explore.actions import Action
-from inkube.apiserver.explore.controllers import Running
+from inkube.apiserver.explore.controllers import Running, Suite
 from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.observations import is_write, leases, reads
 from inkube.apiserver.explore.plans import Plan
@@ -58,11 +59,7 @@ async def run(
     taken = getattr(start, "taken", None) or datetime.now(UTC)
     ahead = plan.clock_seconds if plan is not None else 0.0
     clock = FakeClock(taken + timedelta(seconds=ahead), ticking=True)
-    options = Options(
-        offline=True, retry_seconds=0.0, snapshot=start, clock=clock, record_bodies=True,
-        on_request=log.record_request, workloads=scenario.workloads or None,
-    )  # fmt: skip
-    async with APIServer(options) as server:
+    async with APIServer(replace(options(scenario, start, log), clock=clock)) as server:
         objects = acting.objects(server) if scenario.rules else []
         with contextlib.closing(log.record(server.store)), acting.counted(server) as counted:
             current = _Run(scenario, server, log, counted, folder, plan, expected)
@@ -72,6 +69,14 @@ async def run(
             result.overwritten = acting.unlabelled(changes, scenario.steps)
             result.broken = invariants.broken(scenario.rules, objects, changes)
             return result
+
+
+def options(scenario: Scenario, start: Snapshot, log: TestLog) -> Options:
+    """Return the options of a server in the state `start`, with a log of its requests."""
+    return Options(
+        offline=True, retry_seconds=0.0, snapshot=start, record_bodies=True,
+        on_request=log.record_request, workloads=scenario.workloads or None,
+    )  # fmt: skip
 
 
 async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
@@ -346,7 +351,7 @@ class _Run:
         """Start the controller, and wait until it watches or has sent a request."""
         before = len(self._log.requests)
         controller = self._scenario.controller
-        assert not isinstance(controller, InProcess), "a server runs these itself"
+        assert not isinstance(controller, InProcess | Suite), "these are not restarted"
         self._running = await controller.start(self._kubeconfig, self._output)
         deadline = time.monotonic() + patience.limit(START_SECONDS)
         while not self._server.streams.open() and len(self._log.requests) == before:

@@ -25,7 +25,7 @@ from pydantic import Field, ValidationError
 from inkube.apiserver import manifests
 from inkube.apiserver.explore import actions
 from inkube.apiserver.explore.actions import MAX_STEPS, Action, ScenarioError, Step, Strict
-from inkube.apiserver.explore.controllers import Command, Controller
+from inkube.apiserver.explore.controllers import Command, Controller, Suite
 from inkube.apiserver.explore.invariants import CelRule, Rule
 from inkube.apiserver.explore.plans import Plan, PlanDocument
 from inkube.schemas.objects import Object
@@ -47,10 +47,12 @@ class _File(Strict):
     """A scenario as a document."""
 
     controller: str | list[str] | None = None
+    suite: str | list[str] | None = None
+    agents: list[str] = Field(default_factory=list, max_length=MAX_STEPS)
     environment: dict[str, str] = Field(default_factory=dict)
     definitions: list[str] = Field(default_factory=list)
     objects: list[Any] = Field(default_factory=list)
-    steps: list[Step] = Field(min_length=1, max_length=MAX_STEPS)
+    steps: list[Step] = Field(default_factory=list, max_length=MAX_STEPS)
     converged: Converged = Field(default_factory=Converged)
     workloads: bool = False
     ignore: list[str] = Field(default_factory=list)
@@ -77,8 +79,9 @@ class InProcess:
 class Scenario:
     """A controller, the state in which it starts, and the steps of a user."""
 
-    controller: Controller | InProcess
-    steps: Sequence[Action]
+    controller: Controller | InProcess | Suite
+    steps: Sequence[Action] = ()
+    """What a user does. A suite does this itself."""
     definitions: Sequence[manifests.Source] = ()
     """CRDs and objects that exist before the controller starts: files, folders, objects."""
     converged: Converged = field(default_factory=Converged)
@@ -98,7 +101,7 @@ def read(path: Path, command: Sequence[str] = ()) -> Scenario:
     return _parsed(path.read_text(), str(path), path.parent, command, None)
 
 
-def parse(text: str, controller: Controller | InProcess | None = None) -> Scenario:
+def parse(text: str, controller: Controller | InProcess | Suite | None = None) -> Scenario:
     """Return the scenario of a YAML document. A `controller` takes precedence over that of the
     document. Files are relative to the current folder. Raises ScenarioError, OSError."""
     return _parsed(text, "the scenario", Path(), (), controller)
@@ -109,7 +112,7 @@ def _parsed(
     source: str,
     folder: Path,
     command: Sequence[str],
-    controller: Controller | InProcess | None,
+    controller: Controller | InProcess | Suite | None,
 ) -> Scenario:
     try:
         described = _File.model_validate(yaml.safe_load(text))
@@ -117,13 +120,20 @@ def _parsed(
         raise ScenarioError(f"{source}: {error}") from error
     except ValidationError as error:
         raise ScenarioError(f"{source}: {_first(error)}") from error
-    told = described.controller
-    words = list(command) or (shlex.split(told) if isinstance(told, str) else told or [])
+    words = list(command) or _words(described.controller)
+    if described.suite is not None:
+        if words or described.steps:
+            raise ScenarioError(f"{source}: a suite has no controller and no steps: it is both")
+        controller = Suite(
+            tuple(_words(described.suite)), folder, described.environment, tuple(described.agents)
+        )
+    elif not described.steps:
+        raise ScenarioError(f"{source}: steps: list at least one, or name a suite: `suite: […]`")
     if not words and controller is None:
         raise ScenarioError(f"{source}: name the command of a controller: `controller: […]`")
     steps = tuple(actions.of_step(step, folder) for step in described.steps)
     for plan in described.plans:
-        if plan.step >= len(steps):
+        if plan.step >= max(1, len(steps)):
             raise ScenarioError(
                 f"{source}: plans: {plan.name!r} has the step {plan.step}, but the steps are 0 to"
                 f" {len(steps) - 1}"
@@ -140,6 +150,10 @@ def _parsed(
     )
 
 
+def _words(command: str | list[str] | None) -> list[str]:
+    return shlex.split(command) if isinstance(command, str) else command or []
+
+
 def document(scenario: Scenario) -> Object:
     """Return the document of a scenario. It lacks a controller that is not a command, and rules in
     Python. Raises ScenarioError, OSError."""
@@ -147,11 +161,15 @@ def document(scenario: Scenario) -> Object:
     controller = scenario.controller
     if isinstance(controller, Command):
         found["controller"] = list(controller.words)
-        if controller.environment:
-            found["environment"] = dict(controller.environment)
+    if isinstance(controller, Command | Suite) and controller.environment:
+        found["environment"] = dict(controller.environment)
+    if isinstance(controller, Suite):
+        found["suite"] = list(controller.words)
+        found |= {"agents": list(controller.agents)} if controller.agents else {}
     objects = actions.objects(scenario.definitions, Path())
     found |= {"objects": list(objects)} if objects else {}
-    found["steps"] = [step.document() for step in scenario.steps]
+    if scenario.steps:
+        found["steps"] = [step.document() for step in scenario.steps]
     if converged := scenario.converged.model_dump(exclude_defaults=True):
         found["converged"] = converged
     if scenario.workloads:
@@ -184,6 +202,13 @@ def of_objects(
         actions.objects(definitions, Path()),
         workloads=workloads,
     )
+
+
+def of_suite(
+    suite: Suite, definitions: Sequence[Path] = (), *, workloads: bool = False
+) -> Scenario:
+    """Return the scenario of a test suite. Raises ScenarioError, OSError."""
+    return Scenario(suite, definitions=actions.objects(definitions, Path()), workloads=workloads)
 
 
 def _first(error: ValidationError) -> str:
