@@ -24,6 +24,7 @@ PAGE = 500
 _WHOLE = 1_000_000
 """The weight of a file that is a whole dump."""
 NO_OBJECTS = "a file that contains no objects"
+_LATER = "later changes of an object, which crust-gather has recorded (sync)"
 
 
 class Target(NamedTuple):
@@ -76,12 +77,12 @@ class Reader:
             self._tools[place.tool] += 1
             for log in texts.logs(source.stream):
                 self._named_log(log)
-        elif b"\0" in head[:1024].rstrip(b"\0"):  # crust-gather ends files of a .tar.gz with one
+        elif b"\0" in head.removesuffix(b"\0")[:1024]:  # crust-gather ends files with one
             raise Unread("binary content of no known form")
         elif layouts.is_of_objects(source.path) or "/" not in source.path:
             self._objects(source, place)
         else:
-            raise Unread(NO_OBJECTS)
+            raise Unread(_LATER if source.path.endswith(".patch") else NO_OBJECTS)
 
     def _objects(self, source: Input, place: Place) -> None:
         has_objects = False

@@ -109,6 +109,14 @@ async def test_a_broken_file_is_a_reason_and_others_are_read(reason, tmp_path):
     assert found.counts.by_kind == {"ConfigMap": 1}
 
 
+async def test_later_changes_of_crust_gather_are_named(tmp_path):
+    path = "crust-gather/cluster/v1/node/one.patch"
+    members = {path: b"[]\n", "good.json": json.dumps(GOOD).encode()}
+    found = await imported(archive(tmp_path / "a.tar", members), tmp_path / "a.db")
+    reason = "later changes of an object, which crust-gather has recorded (sync)"
+    assert reasons(found) == {reason: (1, path)}
+
+
 async def test_an_archive_that_is_cut_off_is_read_up_to_there(tmp_path):
     good = {
         f"{n}.json": json.dumps({**GOOD, "metadata": {"name": f"n{n}"}}).encode() for n in range(50)
