@@ -115,13 +115,21 @@ def _kinds_of(
     return kinds, {(group, kind): plural for (group, plural), kind in kinds.items()}
 
 
-def services_of(store: Store, cidr: str, ports: range, minor: int) -> Strategy:
-    """Return the strategy of services with cluster IPs from `cidr` and these node ports, which
-    contains their allocator.
+def services_of(store: Store, cidrs: str, ports: range, minor: int) -> Strategy:
+    """Return the strategy of services with cluster IPs from `cidrs` and from ServiceCIDRs, and with
+    these node ports, which contains their allocator.
 
     Created when the first service is written or validated. Raises ValueError.
     """
-    prefix, allocator = keys.prefix("services"), strategies.allocators.Allocator(cidr, ports)
+    allocator = strategies.allocators.Allocator(cidrs, ports)
+    _follow_services(store, allocator)
+    _follow_ranges(store, allocator)
+    _follow_claims(store, allocator)
+    return strategies.services.Services(builtin.by_name(minor)["", "services"], allocator)
+
+
+def _follow_services(store: Store, allocator: "strategies.allocators.Allocator") -> None:
+    prefix = keys.prefix("services")
 
     def load() -> None:
         allocator.load(entry.value for entry in store.list(prefix))
@@ -134,7 +142,30 @@ def services_of(store: Store, cidr: str, ports: range, minor: int) -> Strategy:
 
     store.follow(prefix, on_changes, on_relist=load)
     load()
-    return strategies.services.Services(builtin.by_name(minor)["", "services"], allocator)
+
+
+def _follow_ranges(store: Store, allocator: "strategies.allocators.Allocator") -> None:
+    prefix = keys.prefix("servicecidrs")
+
+    def load(_: object = None) -> None:
+        allocator.use_ranges(entry.value for entry in store.list(prefix))
+
+    store.follow(prefix, load, on_relist=load)
+    load()
+
+
+def _follow_claims(store: Store, allocator: "strategies.allocators.Allocator") -> None:
+    prefix = keys.prefix("ipaddresses")
+
+    def load() -> None:
+        allocator.claim(entry.value for entry in store.list(prefix))
+
+    def on_changes(changes: Sequence[Change]) -> None:
+        for change in changes:
+            allocator.change_claim(change.entry.value, is_deleted=change.type == "DELETED")
+
+    store.follow(prefix, on_changes, on_relist=load)
+    load()
 
 
 def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, Unpack
 from inkube.apiserver import modules as served
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.keywords import OptionValues
-from inkube.schemas import releases
+from inkube.schemas import builtin, releases
 from inkube.schemas.objects import Object
 from inkube.schemas.options import Option, option, options_of
 
@@ -25,6 +25,7 @@ LOCAL = Path("inkube.db")
 _SERVICE = re.compile(
     r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
 )
+_SERVICE_RANGE = "10.0.0.0/16"
 _PORTS = re.compile(r"[0-9]{1,5}-[0-9]{1,5}", re.ASCII)
 _HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
@@ -270,7 +271,11 @@ class ServerOptions:
     api_audiences: Sequence[str] = option(
         (), "Default audiences of service account tokens; if empty, the first issuer."
     )
-    service_cluster_ip_range: str = option("10.0.0.0/16", "The range of service addresses.")
+    service_cluster_ip_range: str = option(
+        _SERVICE_RANGE,
+        "The range of service addresses, or one of each family with a comma between them; the "
+        "first one has the default family.",
+    )
     runtime_config: Sequence[str] = option(
         (),
         "Built-in versions that are not served, such as `batch/v1=false`.",
@@ -442,6 +447,11 @@ class Options(ServerOptions):
                 "service_node_port_range",
                 f"{self.service_node_port_range!r} is not FIRST-LAST, such as 30000-32767",
             )
+        if self.service_cluster_ip_range != _SERVICE_RANGE:
+            try:
+                builtin.ranges_of(self.service_cluster_ip_range)
+            except ValueError as error:
+                raise BadOption("service_cluster_ip_range", str(error)) from None
         try:
             releases.parse(self.kubernetes_version)
         except ValueError as error:

@@ -11,13 +11,14 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
 from inkube.apiserver.registry import keys
-from inkube.controllers.core import crds
+from inkube.controllers.core import crds, serviceips
 from inkube.controllers.manager import Manager
 from inkube.storage import Change, StorageError, Store
 
 CONTROLLERS_SECONDS = 2.0
 CATCH_UP_SECONDS = 0.02  # longest wait of a write for the controllers
 INSTALL_SECONDS = 1.0  # longest wait of a request for definitions that another server stored
+ADDRESS_SECONDS = 2.0  # longest wait of a request for the addresses of services
 DEFINITIONS = keys.prefix("customresourcedefinitions")
 
 
@@ -49,6 +50,15 @@ def of_earlier_writes(manager: Manager) -> Callable[[], Awaitable[None]]:
     async def wait() -> None:
         if manager.is_working:
             await _with_timeout(CATCH_UP_SECONDS, manager.wait_idle())
+
+    return wait
+
+
+def of_addresses(manager: Manager) -> Callable[[], Awaitable[None]]:
+    """Wait until the addresses of all stored services have IPAddress objects."""
+
+    async def wait() -> None:
+        await _with_timeout(ADDRESS_SECONDS, manager.caught_up(serviceips.ADDRESSES_NAME))
 
     return wait
 

@@ -10,6 +10,7 @@ from inkube.apiserver.registry import keys
 from inkube.schemas.aggregation import MANAGED, URL
 from inkube.storage import Change, Entry, Following, Store
 
+_DEFAULT_RANGES = b'"Kubernetes default Service CIDR is ready"'
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
 
@@ -89,6 +90,12 @@ def is_remote_api_service(entry: Entry) -> bool:
 def is_unchecked_flow_schema(entry: Entry) -> bool:
     """Whether the priority level of a flow schema is still unchecked (from its bytes)."""
     return b'"Dangling"' not in entry.data
+
+
+def is_service_cidr_of_client(entry: Entry) -> bool:
+    """Whether a ServiceCIDR is not the one that the server creates (from its bytes), or is being
+    deleted."""
+    return _DEFAULT_RANGES not in entry.data or is_terminating(entry)
 
 
 def is_identity(entry: Entry) -> bool:

@@ -301,6 +301,15 @@ class Manager:
             await informer.wait_for_revision(revision)
         await running.queue.wait_idle()
 
+    async def caught_up(self, name: str) -> None:
+        """Return when a controller of this process has handled all changes that are stored now, or
+        immediately if it does not run here."""
+        running = self._running_controllers.get(name)
+        if running is not None:
+            for informer in running.informers:
+                await informer.caught_up()
+            await running.queue.wait_idle()
+
     def start_leading(self, context: Context) -> None:
         """Run all controllers. Controllers that run only in the leader run in copies of a context,
         with all tasks that they start."""

@@ -6,7 +6,7 @@ next start. With RBAC, its roles are created at the start, because they decide a
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from inkube.apiserver.defaults import contents
 from inkube.apiserver.registry import SystemFields, keys
@@ -22,18 +22,22 @@ IDENTITY = "identity"
 """The set with the Lease of this server."""
 AUTHENTICATION_CONFIG_MAP = "extension-apiserver-authentication"
 """The name of a ConfigMap in kube-system."""
+ADDRESSES = "addresses"
+"""The set with the ranges of services, and the address of the service `kubernetes`."""
+_SERVICE = "service"
 _RBAC, _FLOW = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
+_NETWORKING = "networking.k8s.io"
 _SETS: Mapping[tuple[str, str], str] = {
     ("", "configmaps"): "config",
-    ("", "endpoints"): "service",
-    ("", "services"): "service",
+    ("", "endpoints"): _SERVICE,
+    ("", "services"): _SERVICE,
     ("apiregistration.k8s.io", "apiservices"): "versions",
     ("coordination.k8s.io", "leases"): IDENTITY,
-    ("discovery.k8s.io", "endpointslices"): "service",
+    ("discovery.k8s.io", "endpointslices"): _SERVICE,
     (_FLOW, "flowschemas"): "flow",
     (_FLOW, "prioritylevelconfigurations"): "flow",
-    ("networking.k8s.io", "ipaddresses"): "service",
-    ("networking.k8s.io", "servicecidrs"): "service",
+    (_NETWORKING, "ipaddresses"): ADDRESSES,
+    (_NETWORKING, "servicecidrs"): ADDRESSES,
     (_RBAC, "clusterrolebindings"): ROLES,
     (_RBAC, "clusterroles"): ROLES,
     (_RBAC, "rolebindings"): ROLES,
@@ -45,16 +49,21 @@ _SETS: Mapping[tuple[str, str], str] = {
 
 _NETWORK = {
     "endpointslices": "discovery.k8s.io",
-    "ipaddresses": "networking.k8s.io",
-    "servicecidrs": "networking.k8s.io",
+    "ipaddresses": _NETWORKING,
+    "servicecidrs": _NETWORKING,
 }
 """The groups of the kinds that describe a server's own service. Other kinds are in the core
 group."""
 
 
+async def _no_wait() -> None:
+    """Return immediately."""
+
+
 class Defaults:
-    """Creates each set one time. `address` is the host and the port of the server; `cidr` is the
-    address range of services."""
+    """Creates each set one time. `address` is the host and the port of the server; `cidrs` are the
+    address ranges of services. `addresses_follow` waits until the addresses of all stored services
+    have objects."""
 
     def __init__(
         self,
@@ -62,7 +71,8 @@ class Defaults:
         system_fields: SystemFields,
         *,
         address: tuple[str, int],
-        cidr: str,
+        cidrs: str,
+        addresses_follow: Callable[[], Awaitable[None]] = _no_wait,
         authority: str = "",
         creates: bool = True,
         creates_identity: bool = True,
@@ -73,12 +83,14 @@ class Defaults:
         self._store = store
         self._system_fields = system_fields
         self._address = address
-        self._cidr = cidr
+        self._cidrs = cidrs
+        self._addresses_follow = addresses_follow
         self._minor = minor
         self._authority = authority
         self._proxies = proxies
         self._module_roles = module_roles
         self._trusts_proxies = False
+        self._creates = creates
         self._missing_sets = {*_SETS.values(), MODULE_ROLES} if creates else set()
         if not creates_identity:
             self._missing_sets.discard(IDENTITY)
@@ -99,11 +111,18 @@ class Defaults:
             and plural == "configmaps"
         ):
             return True
+        if plural == "ipaddresses" and group == _NETWORKING:
+            return self._creates
         return bool(self._missing_sets) and _SETS.get((group, plural)) in self._missing_sets
 
     async def create(self, group: str, plural: str, name: str) -> None:
-        """Create the set that contains a kind."""
-        await self.create_set(_SETS[group, plural])
+        """Create the set that contains a kind. For addresses, wait for those of all services."""
+        wanted = _SETS[group, plural]
+        if wanted == ADDRESSES:
+            await self.create_set(_SERVICE)
+        await self.create_set(wanted)
+        if plural == "ipaddresses":
+            await self._addresses_follow()
         if name == AUTHENTICATION_CONFIG_MAP and plural == "configmaps":
             await self.trust_proxies()
 
@@ -152,9 +171,13 @@ class Defaults:
             return contents.objects.flow_control(now)
         if name == "versions":
             return contents.objects.registered_versions(now, self._minor)
-        if name == "service":
+        if name in (_SERVICE, ADDRESSES):
             served = builtin.by_name(self._minor)
-            every = contents.objects.kubernetes_service(now, *self._address, self._cidr)
+            every = (
+                contents.objects.addresses(now, self._cidrs)
+                if name == ADDRESSES
+                else contents.objects.kubernetes_service(*self._address, self._cidrs)
+            )
             return (one for one in every if (_NETWORK.get(one[0], ""), one[0]) in served)
         if name == IDENTITY:
             return contents.objects.identity(self._system_fields.now(), self._system_fields.uid())

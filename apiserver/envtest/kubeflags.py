@@ -489,17 +489,23 @@ def _switches(arguments: Arguments) -> tuple[str, ...]:
 
 
 def _range(arguments: Arguments) -> str:
+    """Return the ranges of services as one text. Raises FlagError with kube-apiserver's words for
+    two of one family (cmd/kube-apiserver/app/options/validation.go)."""
     ranges = [each for each in arguments.all("service-cluster-ip-range") if each]
-    if not ranges:
-        return "10.0.0.0/24"
+    networks = []
     for each in ranges:
         try:
-            network = ipaddress.ip_network(each, strict=False)
+            networks.append(ipaddress.ip_network(each.strip(), strict=False))
         except ValueError as error:
             raise FlagError(f"service-cluster-ip-range: {error}") from error
-        if network.version == 4:
-            return str(network)
-    raise FlagError("service-cluster-ip-range: there are addresses of IPv4 only here")
+    if len(networks) > 2:
+        raise FlagError("--service-cluster-ip-range must not contain more than two entries")
+    if len({each.version for each in networks}) < len(networks):
+        raise FlagError(
+            "--service-cluster-ip-range and --secondary-service-cluster-ip-range must be of "
+            "different IP family"
+        )
+    return ",".join(map(str, networks)) or "10.0.0.0/24"
 
 
 def _port(text: str) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from inkube import controllers
-from inkube.apiserver import access, aggregation, auth, declared, leadership, sources
+from inkube.apiserver import access, aggregation, auth, declared, leadership, requestwaits, sources
 from inkube.apiserver.access import security
 from inkube.apiserver.client import FaultInjection
 from inkube.apiserver.configuration import Options
@@ -146,7 +146,8 @@ def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defa
         core.base.store,
         core.base.system_fields,
         address=(options.advertise_address or listener.host, listener.port),
-        cidr=options.service_cluster_ip_range,
+        cidrs=options.service_cluster_ip_range,
+        addresses_follow=requestwaits.of_addresses(core.manager),
         authority=authority,
         creates=not core.read_only,
         creates_identity=options.modules != "none",

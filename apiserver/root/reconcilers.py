@@ -48,6 +48,11 @@ def at_first_object(
                 lambda: builtin.flowcontrol.add(manager),
             ),
             Trigger(
+                "ipaddresses",
+                triggers.exists,
+                lambda: builtin.serviceips.add_addresses(manager),
+            ),
+            Trigger(
                 "events",
                 triggers.exists,
                 lambda: builtin.expiry.add(manager, options.event_ttl),
@@ -58,6 +63,11 @@ def at_first_object(
     if options.controllers:
         triggers_ += [
             Trigger("leases", triggers.is_identity, lambda: builtin.identity.add(manager)),
+            Trigger(
+                "servicecidrs",
+                triggers.is_service_cidr_of_client,
+                lambda: builtin.serviceips.add_ranges(manager),
+            ),
             Trigger(
                 "namespaces",
                 triggers.is_terminating,

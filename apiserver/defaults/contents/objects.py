@@ -6,13 +6,20 @@ pkg/controlplane (instance.go, controller/kubernetesservice, controller/defaults
 """
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from inkube.controllers.core import identity as leases
+from inkube.controllers.core import serviceips
 from inkube.schemas import releases
 from inkube.schemas.aggregation import marks, priorities, registrations
-from inkube.schemas.builtin import ServiceRange, flowcontrol, resources
+from inkube.schemas.builtin import (
+    DEFAULT_RANGES,
+    ServiceRange,
+    flowcontrol,
+    ranges_of,
+    resources,
+)
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]
@@ -106,18 +113,22 @@ def identity(now: datetime, uid: str) -> Objects:
     yield "leases", leases.lease(now, uid)
 
 
-def kubernetes_service(now: str, address: str, port: int, cidr: str) -> Objects:
-    """Yield the service `kubernetes`, its endpoints, and the address range with its address."""
-    cluster_ip = ServiceRange(cidr).first
+def kubernetes_service(address: str, port: int, cidrs: str) -> Objects:
+    """Yield the service `kubernetes` and its endpoints."""
     endpoint_port = {"name": "https", "port": port, "protocol": "TCP"}
-    yield "services", _service(cluster_ip, port)
+    yield "services", _service(ranges_of(cidrs)[0], port)
     yield "endpoints", _endpoints(address, endpoint_port)
     yield "endpointslices", _endpoint_slice(address, endpoint_port)
-    yield "servicecidrs", _service_range(now, cidr)
-    yield "ipaddresses", _address(cluster_ip)
 
 
-def _service(cluster_ip: str, port: int) -> Object:
+def addresses(now: str, cidrs: str) -> Objects:
+    """Yield the ranges of addresses of services, and the address of the service `kubernetes`."""
+    found = ranges_of(cidrs)
+    yield "servicecidrs", _service_ranges(now, found)
+    yield "ipaddresses", serviceips.address(found[0].first, _KUBERNETES_SERVICE)
+
+
+def _service(cluster_range: ServiceRange, port: int) -> Object:
     labels = {"component": "apiserver", "provider": "kubernetes"}
     return {
         "apiVersion": "v1",
@@ -125,11 +136,11 @@ def _service(cluster_ip: str, port: int) -> Object:
         "metadata": {**_KUBERNETES_SERVICE, "labels": labels},
         "spec": {
             "ports": [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": port}],
-            "clusterIP": cluster_ip,
-            "clusterIPs": [cluster_ip],
+            "clusterIP": cluster_range.first,
+            "clusterIPs": [cluster_range.first],
             "type": "ClusterIP",
             "sessionAffinity": "None",
-            "ipFamilies": ["IPv4"],
+            "ipFamilies": [cluster_range.family],
             "ipFamilyPolicy": "SingleStack",
             "internalTrafficPolicy": "Cluster",
         },
@@ -159,7 +170,7 @@ def _endpoint_slice(address: str, port: Object) -> Object:
     }
 
 
-def _service_range(now: str, cidr: str) -> Object:
+def _service_ranges(now: str, ranges: Sequence[ServiceRange]) -> Object:
     ready = {
         "type": "Ready",
         "status": "True",
@@ -170,22 +181,9 @@ def _service_range(now: str, cidr: str) -> Object:
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "ServiceCIDR",
-        "metadata": {"name": "kubernetes"},
-        "spec": {"cidrs": [cidr]},
+        "metadata": {"name": DEFAULT_RANGES},
+        "spec": {"cidrs": [str(each.network) for each in ranges]},
         "status": {"conditions": [ready]},
-    }
-
-
-def _address(cluster_ip: str) -> Object:
-    labels = {
-        "ipaddress.kubernetes.io/ip-family": "IPv4",
-        "ipaddress.kubernetes.io/managed-by": "ipallocator",
-    }
-    return {
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "IPAddress",
-        "metadata": {"name": cluster_ip, "generation": 1, "labels": labels},
-        "spec": {"parentRef": {"group": "", "resource": "services", **_KUBERNETES_SERVICE}},
     }
 
 

@@ -3,19 +3,16 @@
 Follows pkg/registry/core/service/storage/{alloc,storage}.go.
 """
 
-import ipaddress
 import zlib
 from functools import partial
 
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import addresses
+from inkube.schemas.builtin.strategies import families
 from inkube.schemas.builtin.strategies.allocators import Allocator, items, key_of
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
-
-_OF_IPV6 = "fd00::1"
-"""An address for services in IPv6 if no cluster assigns one."""
 
 
 def uses_node_ports(spec: Object) -> bool:
@@ -61,34 +58,34 @@ def _is_balanced(spec: Object) -> bool:
     return spec.get("type") == "LoadBalancer"
 
 
-def assume_families(spec: Object) -> None:
-    """Settle the families of a service as a cluster that has all of them, in place: they are those
-    of its addresses, and the first address is of its first family."""
-    given = [addresses.parse(each) for each in spec.get("clusterIPs") or ()]
-    families = spec.get("ipFamilies") or []
-    if families[:1] == ["IPv6"] and not given:
-        spec["clusterIP"] = _OF_IPV6
-    elif given and None not in given and not families:
-        spec["ipFamilies"] = [f"IPv{each.version}" for each in given if each is not None]
+def allocate(
+    service: Object,
+    allocator: Allocator,
+    reservation: Reservation | None,
+    old: Object | None = None,
+) -> None:
+    """Assign the missing families and items of a service, in place, and hold all its items for the
+    write. `old` is the stored service, of an update.
 
-
-def allocate(service: Object, allocator: Allocator, reservation: Reservation | None) -> None:
-    """Assign the missing items of a service, in place, and hold all its items for the write.
-
-    `refused` reports requested items that another service has. Raises StatusError 500 if a range
-    has no free item.
+    `refused` reports families that the service cannot have, and requested items that another
+    service has. Raises StatusError 500 if a range has no free item.
     """
-    _Allocation(service, allocator, reservation).run()
+    _Allocation(service, allocator, reservation, (old or {}).get("spec") or {}).run()
 
 
 class _Allocation:
     """The assignment of items for one write of a service."""
 
     def __init__(
-        self, service: Object, allocator: Allocator, reservation: Reservation | None
+        self,
+        service: Object,
+        allocator: Allocator,
+        reservation: Reservation | None,
+        before: Object,
     ) -> None:
         self._service = service
         self._spec = service["spec"]
+        self._before = before
         self._allocator = allocator
         self._reservation = reservation or Reservation()
         self._key = key_of(service)
@@ -96,21 +93,30 @@ class _Allocation:
 
     def run(self) -> None:
         spec = self._spec
-        if spec.get("clusterIPs") and not spec.get("clusterIP"):
+        if not families.is_well_formed(spec):
             return  # refused by validation, before upstream assigns anything
+        if families.settle(spec, self._before, self._allocator.families):
+            return  # refused as well
         for item in items(self._service):
             if self._allocator.take(item, self._key):
                 self._hold(item)
-        if not spec.get("clusterIP"):
-            spec["clusterIP"] = self._address()
-        if not spec.get("clusterIPs"):
-            spec["clusterIPs"] = [spec["clusterIP"]]
-        _settle_families(spec)
+        self._give_addresses()
         if uses_node_ports(spec):
             self._give_ports(spec.get("ports") or [])
         if has_health_port(spec) and not spec.get("healthCheckNodePort"):
             spec["healthCheckNodePort"] = self._port("HealthCheck NodePort 0")
         self._reservation.require(partial(self._allocator.check, self._service))
+
+    def _give_addresses(self) -> None:
+        """Assign an address of each family that has none. A headless service has no addresses."""
+        spec = self._spec
+        given = _addresses(spec)
+        if "None" not in given:
+            missing = (spec.get("ipFamilies") or [])[len(given) :]
+            given = [*given, *map(self._address, missing)]
+        spec["clusterIPs"] = given
+        if given:
+            spec["clusterIP"] = given[0]
 
     def _give_ports(self, ports: list[Object]) -> None:
         """Assign missing node ports. Ports with the same number and other protocols share one."""
@@ -125,8 +131,8 @@ class _Allocation:
                     known[number] = self._port("nodePort")
                 port["nodePort"] = known[number]
 
-    def _address(self) -> str:
-        found = self._allocator.take_address(self._key, self._seed)
+    def _address(self, family: str) -> str:
+        found = self._allocator.take_address(self._key, self._seed, family)
         if found is None:
             raise status.internal_error("failed to allocate a serviceIP: range is full")
         self._hold(found)
@@ -143,15 +149,6 @@ class _Allocation:
         self._reservation.hold(partial(self._allocator.release, item))
 
 
-def _settle_families(spec: Object) -> None:
-    both = spec["clusterIP"] == "None" and not spec.get("selector")
-    if spec.get("ipFamilyPolicy") is None:
-        spec["ipFamilyPolicy"] = "RequireDualStack" if both else "SingleStack"
-    if not spec.get("ipFamilies"):
-        dual = spec["ipFamilyPolicy"] == "RequireDualStack"
-        spec["ipFamilies"] = ["IPv4", "IPv6"] if dual else ["IPv4"]
-
-
 def refused(service: Object, old: Object | None, allocator: Allocator) -> list[FieldError]:
     """Return the errors of the first of IP families, addresses and ports that the service cannot
     have.
@@ -160,7 +157,7 @@ def refused(service: Object, old: Object | None, allocator: Allocator) -> list[F
     """
     spec, before = service["spec"], (old or {}).get("spec") or {}
     key = key_of(service)
-    errors = _family_errors(spec) if old is None else []
+    errors = families.refused(spec, before, allocator.families)
     errors = errors or _address_errors(spec, before, allocator, key)
     return errors or _port_errors(spec, before, allocator, key)
 
@@ -168,27 +165,30 @@ def refused(service: Object, old: Object | None, allocator: Allocator) -> list[F
 def _address_errors(
     spec: Object, before: Object, allocator: Allocator, key: str
 ) -> list[FieldError]:
-    address = spec.get("clusterIP") or ""
-    parsed = addresses.parse(address)
-    if parsed is None or address == before.get("clusterIP"):
-        return []
-    network = allocator.range.network
-    if not isinstance(parsed, ipaddress.IPv4Address):
+    """Return the error of the first requested address that the service cannot have."""
+    had = _addresses(before)
+    for address in _addresses(spec):
+        parsed = addresses.parse(address)
+        if parsed is None or address in had:
+            continue
+        network = allocator.range_of(parsed)
+        if network is None:
+            why = "the provided network does not match the current range"
+        elif not allocator.is_assignable(parsed):
+            why = f"the provided IP ({parsed}) is not in the valid range. The range of valid IPs is"
+            why = f"{why} {network}"
+        elif allocator.is_anothers(str(parsed), key):
+            why = "provided IP is already allocated"
+        else:
+            continue
         shown = spec.get("clusterIPs") or [address]
-        why = "IPv6 is not configured on this cluster"
-        return [fielderrors.invalid("spec.clusterIPs[0]", shown, why)]
-    if parsed not in network:
-        why = "the provided network does not match the current range"
-    elif parsed in (network.network_address, network.broadcast_address):
-        why = f"the provided IP ({parsed}) is not in the valid range. The range of valid IPs is"
-        why = f"{why} {network}"
-    elif allocator.is_anothers(address, key):
-        why = "provided IP is already allocated"
-    else:
-        return []
-    shown = spec.get("clusterIPs") or [address]
-    why = f"failed to allocate IP {address}: {why}"
-    return [fielderrors.invalid("spec.clusterIPs", shown, why)]
+        why = f"failed to allocate IP {address}: {why}"
+        return [fielderrors.invalid("spec.clusterIPs", shown, why)]
+    return []
+
+
+def _addresses(spec: Object) -> list[str]:
+    return spec.get("clusterIPs") or list(filter(None, [spec.get("clusterIP")]))
 
 
 def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -> list[FieldError]:
@@ -207,30 +207,3 @@ def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -
         if of != port.get("port", 0) or allocator.is_anothers(number, key):
             return [fielderrors.invalid(place, number, "provided port is already allocated")]
     return []
-
-
-def _family_errors(spec: Object) -> list[FieldError]:
-    """Return errors for IPv6 and for two families, because the only range is IPv4. A service that
-    needs no address can have both."""
-    if spec.get("type") == "ExternalName":
-        return []
-    headless = spec.get("clusterIP") == "None" and not spec.get("selector")
-    if headless:
-        return []
-    errors = []
-    if spec.get("ipFamilyPolicy") == "SingleStack":
-        for member, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
-            if len(spec.get(member) or ()) == 2:
-                why = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are"
-                why = f"{why} specified"
-                errors.append(fielderrors.invalid("spec.ipFamilyPolicy", "SingleStack", why))
-    if errors:
-        return errors
-    if spec.get("ipFamilyPolicy") == "RequireDualStack":
-        why = "this cluster is not configured for dual-stack services"
-        return [fielderrors.invalid("spec.ipFamilyPolicy", "RequireDualStack", why)]
-    return [
-        fielderrors.invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster")
-        for index, family in enumerate(spec.get("ipFamilies") or [])
-        if family == "IPv6"
-    ]

@@ -3,10 +3,11 @@
 Follows pkg/registry/core/service. core.services.rules contains the rules for fields.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
-from inkube.schemas.builtin.strategies import allocation
-from inkube.schemas.builtin.strategies.allocators import Allocator
+from inkube.schemas.builtin.strategies import allocation, families
+from inkube.schemas.builtin.strategies.allocators import BOTH_FAMILIES, Allocator
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -25,7 +26,7 @@ class Services(BuiltinStrategy):
 
     def __init__(self, definition: Definition, allocator: Allocator | None = None) -> None:
         """Create the strategy. Without an `allocator`, each service gets addresses as the only
-        service, in a cluster that has the families it asks for."""
+        service, in a cluster with both families."""
         super().__init__(definition)
         self._allocator = allocator
 
@@ -42,16 +43,15 @@ class Services(BuiltinStrategy):
         if changed and spec.get("clusterIPs") == before.get("clusterIPs"):
             spec.pop("clusterIPs", None)  # NormalizeClusterIPs: the older field has precedence
         _carry_over(spec, before)
-        self._allocate(context, obj)
+        self._allocate(context, obj, old)
 
-    def _allocate(self, context: Context, obj: Object) -> None:
+    def _allocate(self, context: Context, obj: Object, old: Object | None = None) -> None:
         spec = obj["spec"]
         if spec.get("clusterIP") and not spec.get("clusterIPs"):
             spec["clusterIPs"] = [spec["clusterIP"]]
         if spec["type"] != "ExternalName":
-            if self._allocator is None:
-                allocation.assume_families(spec)
-            allocation.allocate(obj, self._allocator or Allocator(), context.reservation)
+            allocator = self._allocator or Allocator(BOTH_FAMILIES)
+            allocation.allocate(obj, allocator, context.reservation, old)
         elif spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
             del spec["internalTrafficPolicy"]  # no effect for this type; invalid values stay
 
@@ -59,13 +59,22 @@ class Services(BuiltinStrategy):
         return self._refused(obj) or super().validate(context, obj)  # addresses are assigned first
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        errors = super().validate_update(context, obj, old)
-        return errors if errors or context.subresource else self._refused(obj, old)
+        if context.subresource:
+            return super().validate_update(context, obj, old)
+        configured = self._configured
+        errors = families.refused(obj["spec"], old["spec"], configured)  # addresses are first
+        errors = errors or super().validate_update(context, obj, old)
+        return errors or self._refused(obj, old)
+
+    @property
+    def _configured(self) -> Sequence[str]:
+        """The IP families of the cluster."""
+        return families.BOTH if self._allocator is None else self._allocator.families
 
     def _refused(self, obj: Object, old: Object | None = None) -> list[FieldError]:
         """Return the errors of the first families, address or port that the service cannot have."""
         if self._allocator is None:
-            return []
+            return families.refused(obj["spec"], (old or {}).get("spec") or {}, families.BOTH)
         return allocation.refused(obj, old, self._allocator)
 
 

@@ -108,6 +108,11 @@ def test_what_has_no_effect_is_told_in_three_words(given, lines):
         ("--authorization-mode=Node,RBAC", "authorization_mode", "Node,RBAC"),
         ("--anonymous-auth=false", "anonymous_auth", False),
         ("--allow-privileged", "allow_privileged", True),
+        (
+            "--service-cluster-ip-range=10.0.0.0/24,fd00::/108",
+            "service_cluster_ip_range",
+            "10.0.0.0/24,fd00::/108",
+        ),
         ("--service-node-port-range=30000-30001", "service_node_port_range", "30000-30001"),
         (
             "--service-account-max-token-expiration=1h",

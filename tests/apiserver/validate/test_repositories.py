@@ -307,13 +307,17 @@ def test_several_processes_find_the_same(run):
     assert len(json.loads(one.out)["errors"]) == 30
 
 
+_TWO = "clusterIP: 'fd00::7', clusterIPs: ['fd00::7', 10.0.0.7"
+
+
 @pytest.mark.parametrize(
     ("spec", "code"),
     [
         ("ipFamilyPolicy: RequireDualStack, ipFamilies: [IPv6, IPv4]", 0),
         ("ipFamilies: [IPv6]", 0),
         ("clusterIP: 'fd00::7'", 0),
-        ("clusterIP: 'fd00::7', clusterIPs: ['fd00::7', 10.0.0.7]", 0),
+        (f"{_TWO}]", 1),  # of one family by default
+        (f"{_TWO}], ipFamilyPolicy: PreferDualStack", 0),
         ("clusterIP: 10.0.0.1, ipFamilies: [IPv6]", 1),
     ],
 )

@@ -1,5 +1,7 @@
 """Cluster IPs and node ports, compared with a model: no two services ever have the same."""
 
+import ipaddress
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -29,6 +31,11 @@ def service(name, *ports, kind="NodePort"):
     return {"metadata": meta, "spec": {"type": kind, "ports": listed}}
 
 
+def claim(name, resource="gateways"):
+    parent = {"group": "x.io", "resource": resource, "namespace": "ns", "name": "a"}
+    return {"metadata": {"name": name}, "spec": {"parentRef": parent}}
+
+
 class Services(RuleBasedStateMachine):
     """Concurrent writes, some of them refused, as the registry makes them."""
 
@@ -37,17 +44,20 @@ class Services(RuleBasedStateMachine):
         self.allocator = Allocator("10.0.0.0/28")
         self.stored = {}
         self.underway = []
+        self.claimed = set()
 
     @rule(name=NAMES, ports=st.lists(PORTS, min_size=1, max_size=3))
     def begin(self, name, ports):
         made, reservation = service(name, *ports), Reservation()
         old = self.stored.get(name)
         if old is not None:
-            made["spec"]["clusterIP"] = old["spec"]["clusterIP"]
+            made["spec"] |= {each: old["spec"][each] for each in ("clusterIP", "clusterIPs")}
         try:
-            allocation.allocate(made, self.allocator, reservation)
+            allocation.allocate(made, self.allocator, reservation, old)
         except StatusError:  # there are more ports than one run needs
-            assert self.addresses() == set(self.allocator.range.addresses(0))
+            assert self.addresses() | self.claimed >= set(
+                ServiceRange("10.0.0.0/28").addresses(0)
+            ) - {"10.0.0.1"}
             reservation.release()
             return
         if allocation.refused(made, old, self.allocator):
@@ -78,15 +88,31 @@ class Services(RuleBasedStateMachine):
         name = sorted(self.stored)[at % len(self.stored)]
         self.allocator.change(self.stored.pop(name), None)
 
+    @rule(last=st.integers(2, 14))
+    def claim(self, last):
+        """A client makes an IPAddress for something else than a service."""
+        name = f"10.0.0.{last}"
+        if name not in self.addresses():
+            self.claimed.add(name)
+            self.allocator.change_claim(claim(name), is_deleted=False)
+
+    @precondition(lambda self: self.claimed)
+    @rule(at=st.integers(0, 50))
+    def unclaim(self, at):
+        name = sorted(self.claimed)[at % len(self.claimed)]
+        self.claimed.remove(name)
+        self.allocator.change_claim(claim(name), is_deleted=True)
+
     @rule()
     def restart(self):
         if not self.underway:
             self.allocator = Allocator("10.0.0.0/28")
             self.allocator.load(self.stored.values())
+            self.allocator.claim(map(claim, self.claimed))
 
     @invariant()
     def nobody_has_what_another_has(self):
-        held = [item for each in self.stored.values() for item in items(each)]
+        held = [item for each in self.stored.values() for item in items(each)] + [*self.claimed]
         assert len(held) == len(set(held))
 
     def teardown(self):
@@ -131,13 +157,80 @@ def test_the_lower_ports_are_left_to_those_who_choose_until_they_are_needed():
     assert given[-86:] == list(NODE_PORTS[:86])
 
 
-@pytest.mark.parametrize("cidr", ["10.0.0.0/29", "10.0.0.0/28", "10.1.0.0/24", "10.0.0.0/20"])
+@pytest.mark.parametrize(
+    "cidr", ["fd00::/120", "10.0.0.0/29", "10.0.0.0/28", "10.1.0.0/24", "10.0.0.0/20"]
+)
 def test_every_address_of_a_range_is_given_once_but_those_nobody_may_have(cidr):
     addresses = ServiceRange(cidr)
-    found = list(addresses.addresses(12_345))
-    assert len(found) == len(set(found)) == addresses.network.num_addresses - 3
-    assert addresses.first not in found
-    assert str(addresses.network.broadcast_address) not in found
+    found, is_v4 = list(addresses.addresses(12_345)), addresses.family == "IPv4"
+    assert len(found) == len(set(found)) == addresses.network.num_addresses - 1 - is_v4
+    assert str(addresses.network.network_address) not in found
+    assert (str(addresses.network.broadcast_address) in found) is not is_v4
+    assert all(addresses.has(ipaddress.ip_address(each)) for each in found)
+
+
+def test_a_range_of_ipv6_is_too_long_to_count_and_assigns_addresses():
+    found = ServiceRange("fd00::/64").addresses(12_345)
+    assert [next(found) for _ in range(2)] == ["fd00::3139", "fd00::313a"]
+
+
+@pytest.mark.parametrize(
+    ("cidrs", "why"),
+    [
+        ("fd00::/63", "needs a prefix of /64 to /128"),
+        ("10.0.0.0/30", "10.0.0.0/30 has room for no services"),
+        ("10.0.0.0/16,10.1.0.0/16", "has two ranges of one family"),
+        ("10.0.0.0/16,fd00::/108,fd01::/108", "has 3 ranges"),
+        ("10.0.0.1/16", "has host bits set"),
+    ],
+)
+def test_ranges_that_cannot_be_used_are_refused(cidrs, why):
+    with pytest.raises(ValueError, match=why):
+        Allocator(cidrs)
+
+
+def service_cidr(name, *cidrs, ready="True", **meta):
+    conditions = [{"type": "Ready", "status": ready}]
+    metadata = {"name": name, **meta}
+    return {"metadata": metadata, "spec": {"cidrs": [*cidrs]}, "status": {"conditions": conditions}}
+
+
+def test_addresses_come_from_every_range_that_is_ready_and_not_ending():
+    allocator, address = Allocator("10.0.0.0/28"), ipaddress.ip_address
+    default = service_cidr("kubernetes", "10.0.0.0/28")
+    allocator.use_ranges([
+        default,
+        service_cidr("more", "10.1.0.0/30", "fd00::/120"),
+        service_cidr("small", "10.5.0.0/32"),
+        service_cidr("waits", "10.2.0.0/28", ready="False"),
+        service_cidr("ends", "10.3.0.0/28", deletionTimestamp="2026-01-01T00:00:00Z"),
+    ])  # fmt: skip
+    found = []
+    while (one := allocator.take_address("ns/a", 0)) is not None:
+        found.append(one)
+    assert set(found) == {*(f"10.0.0.{n}" for n in range(2, 15)), "10.1.0.1", "10.1.0.2"}
+    assert allocator.take_address("ns/a", 0, "IPv6") is None  # no family of this cluster
+    assert allocator.range_of(address("10.3.0.1")) is None
+    allocator.use_ranges([service_cidr("kubernetes", "10.4.0.0/28")])
+    assert allocator.range_of(address("10.0.0.1")) is None
+    allocator.use_ranges([])
+    assert allocator.range_of(address("10.0.0.1")) is not None
+
+
+def test_a_range_that_ends_while_a_write_takes_its_address_refuses_the_commit():
+    allocator, reservation = Allocator("10.0.0.0/28"), Reservation()
+    made = service("a", None)
+    allocation.allocate(made, allocator, reservation)
+    allocator.use_ranges([service_cidr("kubernetes", "10.4.0.0/28")])
+    (check,) = reservation.checks
+    with pytest.raises(ReservationLost, match=made["spec"]["clusterIP"]):
+        check()
+
+
+def test_two_ranges_are_used_on_data_with_the_first_one():
+    allocator = Allocator("10.0.0.0/28,fd00::/108")
+    allocator.use_ranges([service_cidr("kubernetes", "10.0.0.0/28")])
+    assert allocator.take_address("ns/a", 0, "IPv6") is not None
 
 
 def test_what_another_process_stored_meanwhile_refuses_the_commit():

@@ -4,7 +4,7 @@ import ipaddress
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import addresses, naming
-from inkube.schemas.builtin.rules import compiler
+from inkube.schemas.builtin.rules import compiler, words
 from inkube.schemas.builtin.rules.calls import core_containers
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -231,3 +231,17 @@ def ranges(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
         )
         errors.append(fielderrors.invalid(path, value, why))
     return errors
+
+
+def kept_ranges(value: list[str], path: str, frame: Frame) -> list[FieldError]:
+    """Check that an update keeps the ranges; it can add a second one
+    (ValidateServiceCIDRUpdate)."""
+    before: list[str] = ((frame.old or {}).get("spec") or {}).get("cidrs") or []
+    if len(value) == len(before):
+        pairs = enumerate(zip(value, before, strict=True))
+        changed = [index for index, (new, old) in pairs if new != old]
+    elif len(value) == 2 and len(before) == 1:
+        changed = [] if value[0] == before[0] else [0]
+    else:
+        return [fielderrors.invalid(path, value, words.IMMUTABLE)]
+    return [fielderrors.invalid(f"{path}[{at}]", value[0], words.IMMUTABLE) for at in changed]

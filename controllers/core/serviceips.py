@@ -1,0 +1,272 @@
+"""The IPAddress objects of cluster IPs, and the readiness and deletion of ServiceCIDRs.
+
+`add_addresses` keeps one IPAddress for each address of a service: it creates what is missing, also
+after a deletion by a client, and removes what no service has. The allocator of addresses
+(`schemas.builtin.strategies.allocators`) reads services too, so that no address is free while its
+object is missing. `add_ranges` runs the controller that does not let a ServiceCIDR disappear while
+addresses need it.
+
+Follows pkg/registry/core/service/ipallocator/controller/repairip.go and
+pkg/controller/servicecidrs/servicecidrs_controller.go.
+"""
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+
+from inkube.controllers.client import Client, Object
+from inkube.controllers.informer import Change, Informer, Key
+from inkube.controllers.manager import Controller, Manager, Watch
+from inkube.schemas import meta
+from inkube.schemas.clock import Clock
+from inkube.schemas.status import StatusError
+
+SERVICES = "v1/services"
+ADDRESSES = "networking.k8s.io/v1/ipaddresses"
+RANGES = "networking.k8s.io/v1/servicecidrs"
+ADDRESSES_NAME = "ipallocator-repair-controller"
+RANGES_NAME = "service-cidr-controller"
+FINALIZER = "networking.k8s.io/service-cidr-finalizer"
+_FAMILY = "ipaddress.kubernetes.io/ip-family"
+_MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
+_ALLOCATOR = "ipallocator.k8s.io"
+_READY = "Kubernetes Service CIDR is ready"
+_IN_USE = (
+    "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new "
+    "ServiceCIDR"
+)
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def address(name: str, service: Mapping[str, str]) -> Object:
+    """The IPAddress of a cluster IP. `service` has the namespace and the name of its service."""
+    labels = {_FAMILY: f"IPv{ipaddress.ip_address(name).version}", _MANAGED_BY: _ALLOCATOR}
+    parent = {"resource": "services", "namespace": service["namespace"], "name": service["name"]}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"parentRef": parent},
+    }
+
+
+class AddressController:
+    """Keeps one IPAddress for each cluster IP. The keys are addresses."""
+
+    def __init__(self, client: Client, *, services: Informer, addresses: Informer) -> None:
+        self._client = client
+        self._services = services
+        self._addresses = addresses
+        self._by_address = services.index(cluster_ips)
+
+    async def reconcile(self, key: Key) -> None:
+        """Compare the IPAddress of one address with the services that have it."""
+        if self._is_right(key):
+            return
+        for informer in (self._services, self._addresses):  # the two are not equally recent
+            await informer.caught_up()
+        if self._is_right(key):
+            return
+        found, owners = self._addresses.get(key), self._owners(key)
+        try:
+            if found is not None:
+                options = {"preconditions": {"uid": found["metadata"]["uid"]}}
+                await self._client.delete(ADDRESSES, key.name, options=options)
+            if owners:
+                await self._client.create(address(key.name, owners[0]["metadata"]))
+        except StatusError as error:
+            if error.code not in (404, 409):  # deleted or changed: an event follows
+                raise
+
+    def _owners(self, key: Key) -> list[Object]:
+        found = (self._services.get(each) for each in sorted(self._by_address.keys(key.name)))
+        return [each for each in found if each is not None]
+
+    def _is_right(self, key: Key) -> bool:
+        """Whether the stored IPAddress is one that the services of the address need. An IPAddress
+        of another owner for an unused address is right."""
+        found, owners = self._addresses.get(key), self._owners(key)
+        if not owners:
+            return found is None or not is_managed(found)
+        return found is not None and any(
+            _content(found) == _content(address(key.name, each["metadata"])) for each in owners
+        )
+
+    def of_service(self, change: Change) -> Iterator[Key]:
+        """The addresses that a service has or had."""
+        for service in (change.old, change.new):
+            if service is not None:
+                for each in cluster_ips(service):
+                    yield Key("", each)
+
+
+def cluster_ips(service: Object) -> Iterator[str]:
+    """The cluster IPs of a service in canonical form, or none."""
+    spec = service["spec"]
+    for text in spec.get("clusterIPs") or [spec.get("clusterIP") or ""]:
+        try:
+            yield str(ipaddress.ip_address(text))
+        except ValueError:  # none, or the text None
+            continue
+
+
+def is_managed(ip_address: Object) -> bool:
+    """Whether an IPAddress belongs to the allocator of cluster IPs."""
+    return (ip_address["metadata"].get("labels") or {}).get(_MANAGED_BY) == _ALLOCATOR
+
+
+def _content(ip_address: Object) -> tuple[str, str, str, str, bool, str]:
+    parent, labels = (
+        ip_address["spec"].get("parentRef") or {},
+        ip_address["metadata"].get("labels") or {},
+    )
+    return (
+        parent.get("group", ""), parent.get("resource", ""), parent.get("namespace", ""),
+        parent.get("name", ""), is_managed(ip_address), labels.get(_FAMILY, ""),
+    )  # fmt: skip
+
+
+def add_addresses(manager: Manager) -> None:
+    """Run the controller of IPAddresses, as kube-apiserver does in each server."""
+    services, addresses = manager.informers.of(SERVICES), manager.informers.of(ADDRESSES)
+    controller = AddressController(manager.client, services=services, addresses=addresses)
+    watches = Watch(SERVICES, controller.of_service), Watch(ADDRESSES)
+    manager.add(Controller(ADDRESSES_NAME, controller.reconcile, watches, everywhere=True))
+
+
+class RangeController:
+    """Maintains the finalizer and the condition of each ServiceCIDR."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        *,
+        ranges: Informer,
+        services: Informer,
+        addresses: Informer,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._ranges = ranges
+        self._users = services, addresses
+
+    async def reconcile(self, key: Key) -> None:
+        """Handle one ServiceCIDR."""
+        found = self._ranges.get(key)
+        if found is None:
+            return
+        try:
+            if "deletionTimestamp" in found["metadata"]:
+                await self._end(found)
+            else:
+                await self._begin(found)
+        except StatusError as error:
+            if error.code not in (404, 409):  # deleted or changed: an event follows
+                raise
+
+    async def _begin(self, service_cidr: Object) -> None:
+        finalizers = service_cidr["metadata"].get("finalizers") or []
+        if FINALIZER not in finalizers:
+            await self._set_finalizers(service_cidr, [*finalizers, FINALIZER])
+        else:
+            await self._report(service_cidr, {"status": "True", "reason": "", "message": _READY})
+
+    async def _end(self, service_cidr: Object) -> None:
+        for informer in (self._ranges, *self._users):
+            await informer.caught_up()
+        if self._is_needed(service_cidr):
+            refused = {"status": "False", "reason": "Terminating", "message": _IN_USE}
+            await self._report(service_cidr, refused)
+            return
+        finalizers = service_cidr["metadata"].get("finalizers") or []
+        if FINALIZER in finalizers:
+            await self._set_finalizers(
+                service_cidr, [each for each in finalizers if each != FINALIZER]
+            )
+
+    def _is_needed(self, service_cidr: Object) -> bool:
+        """Whether an address is only in this ServiceCIDR."""
+        own = _networks(service_cidr)
+        others = [
+            network
+            for each in self._ranges.items()
+            if each["metadata"]["name"] != service_cidr["metadata"]["name"]
+            for network in _networks(each)
+        ]
+        if all(any(_contains(other, network) for other in others) for network in own):
+            return False
+        return any(
+            any(each in network for network in own) and not any(each in other for other in others)
+            for each in map(ipaddress.ip_address, self._used())
+        )
+
+    def _used(self) -> Iterator[str]:
+        services, addresses = self._users
+        for service in services.items():
+            yield from cluster_ips(service)
+        for each in addresses.items():
+            if is_managed(each):
+                yield each["metadata"]["name"]
+
+    async def _set_finalizers(self, service_cidr: Object, finalizers: list[str]) -> None:
+        version = service_cidr["metadata"]["resourceVersion"]
+        patch = {"metadata": {"resourceVersion": version, "finalizers": finalizers or None}}
+        await self._client.patch(RANGES, service_cidr["metadata"]["name"], patch=patch)
+
+    async def _report(self, service_cidr: Object, condition: Object) -> None:
+        """Write the condition Ready if it is another one."""
+        conditions = (service_cidr.get("status") or {}).get("conditions") or []
+        old: Object = next((each for each in conditions if each["type"] == "Ready"), {})
+        if condition.items() <= old.items():
+            return
+        since = old.get("lastTransitionTime")
+        if old.get("status") != condition["status"] or since is None:
+            since = meta.format_time(self._clock.now())
+        new = {"type": "Ready", "lastTransitionTime": since, **condition}
+        kept = [each for each in conditions if each["type"] != "Ready"]
+        version = service_cidr["metadata"]["resourceVersion"]
+        patch = {
+            "metadata": {"resourceVersion": version}, "status": {"conditions": [*kept, new]}
+        }  # fmt: skip
+        await self._client.patch(
+            RANGES, service_cidr["metadata"]["name"], patch=patch, subresource="status"
+        )
+
+    def of_range(self, change: Change) -> Iterator[Key]:
+        """The changed ServiceCIDR, and those in deletion, whose addresses can be in it."""
+        yield Key.of(change.object)
+        yield from self._ending()
+
+    def of_address(self, change: Change) -> Iterator[Key]:
+        """The ServiceCIDRs in deletion, which a changed address can hold."""
+        yield from self._ending()
+
+    def _ending(self) -> Iterator[Key]:
+        for each in self._ranges.items():
+            if "deletionTimestamp" in each["metadata"]:
+                yield Key.of(each)
+
+
+def _networks(service_cidr: Object) -> list[_Network]:
+    return [ipaddress.ip_network(each) for each in service_cidr["spec"].get("cidrs") or ()]
+
+
+def _contains(outer: _Network, inner: _Network) -> bool:
+    """Whether a network contains another one, or equals it."""
+    return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # one version
+
+
+def add_ranges(manager: Manager) -> None:
+    """Run service-cidr-controller."""
+    ranges, services, addresses = map(manager.informers.of, (RANGES, SERVICES, ADDRESSES))
+    controller = RangeController(
+        manager.client, manager.clock, ranges=ranges, services=services, addresses=addresses
+    )
+    watches = (
+        Watch(RANGES, controller.of_range),
+        Watch(SERVICES, controller.of_address),
+        Watch(ADDRESSES, controller.of_address),
+    )
+    manager.add(
+        Controller(RANGES_NAME, controller.reconcile, watches, concurrency=1, gives_time=True)
+    )

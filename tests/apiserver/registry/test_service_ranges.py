@@ -1,0 +1,132 @@
+"""ServiceCIDRs and IPAddresses over HTTP, as their controllers and the allocator use them."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from inkube import APIServer
+
+NETWORKING = "/apis/networking.k8s.io/v1"
+SERVICES = "/api/v1/namespaces/default/services"
+MERGE = {"Content-Type": "application/merge-patch+json"}
+
+
+class Http:
+    """Requests for one server."""
+
+    def __init__(self, session):
+        self._session = session
+
+    async def __call__(self, method, path, body=None, **headers):
+        async with self._session.request(method, path, json=body, headers=headers) as answer:
+            return answer.status, await answer.json()
+
+    async def service(self, name, **spec):
+        body = {"metadata": {"name": name}, "spec": {"ports": [{"port": 80}], **spec}}
+        return await self("POST", SERVICES, body)
+
+    async def addresses(self):
+        _, found = await self("GET", f"{NETWORKING}/ipaddresses")
+        return {each["metadata"]["name"]: each for each in found["items"]}
+
+
+@pytest.fixture
+async def server():
+    ranges = "10.0.0.0/24,fd00::/108"
+    async with APIServer(service_cluster_ip_range=ranges) as server:
+        yield server
+
+
+@pytest.fixture
+async def http(server):
+    async with aiohttp.ClientSession(server.url) as session:
+        yield Http(session)
+
+
+def parent(address):
+    reference = address["spec"]["parentRef"]
+    return reference["resource"], reference["namespace"], reference["name"]
+
+
+async def test_each_cluster_ip_has_an_address_object_whatever_is_deleted(http):
+    made = [await http.service(name, ipFamilyPolicy="PreferDualStack") for name in "ab"]
+    ips = {ip: each["metadata"]["name"] for _, each in made for ip in each["spec"]["clusterIPs"]}
+    assert len(ips) == 4
+    found = await http.addresses()
+    assert {name: parent(each)[2] for name, each in found.items()} == ips | {
+        "10.0.0.1": "kubernetes"
+    }
+    lost = next(ip for ip in ips if ":" in ip)
+    assert found[lost]["metadata"]["labels"] == {
+        "ipaddress.kubernetes.io/ip-family": "IPv6",
+        "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+    }
+    assert parent(found[lost]) == ("services", "default", ips[lost])
+    await http("DELETE", f"{NETWORKING}/ipaddresses/{lost}")
+    again = await http.addresses()
+    assert again.keys() == found.keys()
+    assert again[lost]["metadata"]["uid"] != found[lost]["metadata"]["uid"]
+    # a service of one family again, and a deleted one
+    single = {"spec": {"ipFamilyPolicy": "SingleStack"}}
+    _, changed = await http("PATCH", f"{SERVICES}/a", single, **MERGE)
+    assert changed["spec"]["clusterIPs"] == made[0][1]["spec"]["clusterIPs"][:1]
+    await http("DELETE", f"{SERVICES}/b")
+    assert (await http.addresses()).keys() == {"10.0.0.1", *changed["spec"]["clusterIPs"]}
+
+
+async def test_an_address_of_another_owner_is_not_assigned(http):
+    reference = {"group": "gateway.networking.k8s.io", "resource": "gateways", "name": "g"}
+    body = {"metadata": {"name": "10.0.0.77"}, "spec": {"parentRef": reference}}
+    assert (await http("POST", f"{NETWORKING}/ipaddresses", body))[0] == 201
+    code, refused = await http.service("a", clusterIP="10.0.0.77")
+    assert (code, "provided IP is already allocated" in refused["message"]) == (422, True)
+    code, refused = await http.service("a", clusterIP="10.0.0.1")  # of the service kubernetes
+    assert (code, "provided IP is already allocated" in refused["message"]) == (422, True)
+    await http("DELETE", f"{NETWORKING}/ipaddresses/10.0.0.77")
+    assert (await http.service("a", clusterIP="10.0.0.77"))[0] == 201
+
+
+async def test_a_range_is_used_until_it_is_deleted_and_stays_while_it_is_needed(server, http):
+    outside = {"clusterIP": "10.9.0.5"}
+    code, refused = await http.service("a", **outside)
+    assert (code, "does not match the current range" in refused["message"]) == (422, True)
+    body = {"metadata": {"name": "more"}, "spec": {"cidrs": ["10.9.0.0/28"]}}
+    assert (await http("POST", f"{NETWORKING}/servicecidrs", body))[0] == 201
+    assert (await http.service("a", **outside))[0] == 201
+    await server.settled()
+    more = f"{NETWORKING}/servicecidrs/more"
+    _, found = await http("GET", more)
+    (ready,) = found["status"]["conditions"]
+    assert (ready["type"], ready["status"]) == ("Ready", "True")
+    wider = {"spec": {"cidrs": ["10.9.0.0/27"]}}
+    assert (await http("PATCH", more, wider, **MERGE))[0] == 422
+    dual = {"spec": {"cidrs": ["10.9.0.0/28", "fd01::/108"]}}
+    assert (await http("PATCH", more, dual, **MERGE))[0] == 200
+    await http("DELETE", more)
+    assert (await http.service("b", clusterIP="10.9.0.6"))[0] == 422
+    await server.settled()
+    _, found = await http("GET", more)
+    (ready,) = found["status"]["conditions"]
+    assert (ready["status"], ready["reason"]) == ("False", "Terminating")
+    await http("DELETE", f"{SERVICES}/a")
+    await server.settled()
+    assert (await http("GET", more))[0] == 404
+
+
+async def test_services_of_a_server_with_ipv6_only_have_addresses_of_ipv6():
+    async with APIServer(service_cluster_ip_range="fd00::/112", controllers=False) as server:
+        made = await asyncio.gather(*(
+            server.client.create({
+                "apiVersion": "v1", "kind": "Service", "metadata": {"name": f"s{index}"},
+                "spec": {"ports": [{"port": 80}]},
+            })
+            for index in range(20)
+        ))  # fmt: skip
+        assert len({each["spec"]["clusterIP"] for each in made}) == 20
+        assert {tuple(each["spec"]["ipFamilies"]) for each in made} == {("IPv6",)}
+
+
+def test_a_range_that_cannot_be_used_ends_the_start():
+    with pytest.raises(ValueError, match="two ranges of one family"):
+        APIServer(service_cluster_ip_range="10.0.0.0/16,10.1.0.0/16")
