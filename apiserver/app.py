@@ -45,8 +45,9 @@ from inkube.apiserver.http import (
     read_timeout,
     requests,
     responses,
+    sampling,
 )
-from inkube.apiserver.registry import Delegate, Lifetime, Registry, Resources, User
+from inkube.apiserver.registry import Delegate, Lifetime, Registry, Resources, Samples, User
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import StorageError
@@ -89,6 +90,7 @@ class Parts:
     guard: Guard
     origins: Origins
     metrics: Metrics
+    samples: Samples
     endpoints: dict[str, Endpoint]
     """Exact paths outside resources, such as `/healthz`. A key that ends with `/` is a prefix."""
     pages: Endpoint
@@ -151,7 +153,11 @@ class App:
                 request, response, info, request_id, (audit_context, received)
             )
         media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
-        parts.metrics.count(info, response.status, elapsed, media)
+        lifetime = request.lifetime
+        waited = 0.0 if lifetime is None else lifetime.waited
+        parts.metrics.count(info, response.status, elapsed, media, waited)
+        if parts.samples.is_observed:
+            sampling.of_request(parts.samples, info, request, response)
         if parts.on_request is not None:
             record = _record(request, info, response, elapsed)
             if parts.records_bodies:
@@ -246,7 +252,9 @@ class App:
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers send no preflight for them
                 if streamed or watches:
-                    response = await self._serve(request, info, audit_context)
+                    with sampling.LongRunning(self._parts.samples, info) as running:
+                        response = await self._serve(request, info, audit_context)
+                        running.is_refused = response.status >= _ERRORS
                 elif request.method not in _READS:
                     response = await self._serve_write(request, info, audit_context)
                 elif "timeout" in info.query:
@@ -254,6 +262,8 @@ class App:
                 else:
                     response = await self._serve(request, info, audit_context)
         except status.StatusError as error:
+            if error.code in sampling.TERMINATIONS:
+                sampling.terminated(self._parts.samples, info, error.code)
             form = negotiation.error_form(request, info.query)
             response = responses.error(error, form)
         except ConnectionError:

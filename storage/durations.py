@@ -1,10 +1,10 @@
-"""The durations of commits by the type of their changes, for `/metrics`.
+"""The durations of commits by the type of their changes and their kind, for `/metrics`.
 
 Each change counts with the duration of its commit, like each request to etcd.
 """
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from inkube.storage.entry import Change
@@ -17,35 +17,53 @@ BUCKETS = (
 and three shorter ones."""
 
 
+MAX_SERIES = 10_000  # types of changes and kinds; new kinds add them
+
+Series = tuple[str, str]
+"""The type of changes, and the beginning of their keys up to the plural, such as `/registry/pods/`
+or `/registry/example.com/boats/`."""
+
+
 class Durations:
     """The durations of one process. `seconds` is the sum, `buckets` the number of commits within
     each of `BUCKETS`."""
 
     def __init__(self) -> None:
-        self.seconds: dict[str, float] = {}
-        self.buckets: dict[str, list[int]] = {}
+        self.seconds: dict[Series, float] = {}
+        self.buckets: dict[Series, list[int]] = {}
 
     def note(self, changes: Sequence[Change], seconds: float) -> None:
         """Count the changes of a commit with its duration."""
         at = bisect_left(BUCKETS, seconds)
         for change in changes:
-            buckets = self.buckets.get(change.type)
+            series = change.type, _kind_of(change.entry.key)
+            buckets = self.buckets.get(series)
             if buckets is None:
-                buckets = self.buckets[change.type] = [0] * (len(BUCKETS) + 1)
-                self.seconds[change.type] = 0.0
+                if len(self.buckets) >= MAX_SERIES:
+                    continue
+                buckets = self.buckets[series] = [0] * (len(BUCKETS) + 1)
+                self.seconds[series] = 0.0
             buckets[at] += 1
-            self.seconds[change.type] += seconds
+            self.seconds[series] += seconds
 
-    def snapshot(self) -> dict[str, list[Any]]:
+    def snapshot(self) -> list[list[Any]]:
         """Return the same as JSON values for another process; see `add`."""
-        return {
-            change_type: [self.seconds[change_type], counts]
-            for change_type, counts in self.buckets.items()
-        }
+        return [[*series, self.seconds[series], each] for series, each in self.buckets.items()]
 
-    def add(self, snapshot: Mapping[str, Sequence[Any]]) -> None:
+    def add(self, snapshot: Iterable[Sequence[Any]]) -> None:
         """Add the durations of another process."""
-        for change_type, (seconds, counts) in snapshot.items():
-            counted = self.buckets.get(change_type, [0] * len(counts))
-            self.buckets[change_type] = [sum(pair) for pair in zip(counted, counts, strict=True)]
-            self.seconds[change_type] = self.seconds.get(change_type, 0.0) + seconds
+        for change_type, kind, seconds, counts in snapshot:
+            series = change_type, kind
+            counted = self.buckets.get(series, [0] * len(counts))
+            self.buckets[series] = [sum(pair) for pair in zip(counted, counts, strict=True)]
+            self.seconds[series] = self.seconds.get(series, 0.0) + seconds
+
+
+def _kind_of(key: str) -> str:
+    """Return the beginning of a key that all objects of a kind have. The group of a kind that is
+    not built in has a dot, and is a part of it."""
+    first = key.find("/", 1) + 1
+    end = key.find("/", first)
+    if "." in key[first:end]:
+        end = key.find("/", end + 1)
+    return key[: end + 1]

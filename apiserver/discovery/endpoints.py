@@ -11,7 +11,7 @@ from multidict import CIMultiDict
 from inkube.apiserver import http
 from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
-from inkube.apiserver.registry import Resources, User
+from inkube.apiserver.registry import Resources, Samples, User
 from inkube.schemas import caches, lazy, status
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
@@ -26,6 +26,8 @@ _BUILD = {
     "major": "major", "minor": "minor", "platform": "platform",
 }  # fmt: skip
 """Labels of kubernetes_build_info, with the names in `/version`."""
+_RUNNING = "apiserver_current_inflight_requests"
+_REQUEST_KINDS = ("readOnly", "mutating")
 _READABLE = ("*/*", "text/*", "text/plain")
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
@@ -93,8 +95,11 @@ class Endpoints:
     def __init__(
         self,
         metrics: Metrics,
+        samples: Samples,
+        peaks: Callable[[], tuple[int, int]],
         resources: Resources,
         count: Callable[[str], int],
+        size: Callable[[str], int],
         stored_bytes: Callable[[], int | None],
         commits: Durations,
         failures: Callable[[], Mapping[str, str]],
@@ -102,9 +107,13 @@ class Endpoints:
         connection_loop: Callable[[], str],
         siblings: Siblings | None = None,
     ) -> None:
+        """`peaks` returns the highest numbers of running reads and writes since its last call;
+        `count` and `size` return the number and the bytes of the objects below a prefix of keys."""
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
+        self.samples = samples
+        self._peaks = peaks
         self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
         """The pages for people, which exist since 1.36."""
         self._release = release
@@ -114,12 +123,18 @@ class Endpoints:
         self._siblings = siblings
         self._resources = resources
         self._count = count
+        self._size = size
         self._stored_bytes = stored_bytes
         self._commits = commits
 
     def figures(self) -> Object:
-        """Return the metrics of this process, for other workers."""
+        """Return the metrics of this process, for other workers. All of them are recorded from now
+        on."""
+        self.samples.observe_all()
+        running = zip(_REQUEST_KINDS, self._peaks(), strict=True)
         return {
+            "samples": self.samples.snapshot(),
+            "running": [[_RUNNING, kind, number] for kind, number in running],
             "requests": self.requests.snapshot(),
             "commits": self._commits.snapshot(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
@@ -160,9 +175,12 @@ class Endpoints:
     ) -> web.StreamResponse:
         """Serve `/metrics` in Prometheus' exposition format, as gzip for clients that accept it."""
         every, total, entries = await self._all_figures(), Metrics(), Counter[str]()
-        commits = Durations()
+        commits, samples, kinds = Durations(), Samples(), [*self._resources.installed()]
         for figures in every:
             total.add(figures["requests"])
+            samples.merge(figures["samples"])
+            for *series, number in figures["running"]:
+                samples.add(*series, by=number)
             commits.add(figures["commits"])
             entries.update(figures["caches"])
         version = version_document(self._release)
@@ -170,15 +188,15 @@ class Endpoints:
             requests=total,
             entries=entries,
             workers=0 if self._siblings is None else len(every),
-            objects={
-                (each.group, each.plural): self._count(each.prefix)
-                for each in self._resources.installed()
-            },
+            samples=samples,
+            objects={(each.group, each.plural): self._count(each.prefix) for each in kinds},
+            sizes={(each.group, each.plural): self._size(each.prefix) for each in kinds},
+            kinds={each.prefix: (each.group, each.plural) for each in reversed(kinds)},
             stored_bytes=self._stored_bytes(),
             commits=commits,
             deprecated_resources={
                 (each.group, name, each.plural)
-                for each in self._resources.installed()
+                for each in kinds
                 for name, served in each.versions.items()
                 if served.version.deprecated
             },

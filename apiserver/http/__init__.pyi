@@ -10,6 +10,7 @@ from inkube.apiserver.http import logs as logs
 from inkube.apiserver.http import negotiation as negotiation
 from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
+from inkube.apiserver.http import sampling as sampling
 from inkube.apiserver.http import selfcheck as selfcheck
 from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http.budget import HIGH_WATER as HIGH_WATER

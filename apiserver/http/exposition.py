@@ -1,5 +1,6 @@
 """Metrics in Prometheus' text format. Loaded at the first request for `/metrics`."""
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from prometheus_client.core import (
 )
 
 from inkube.apiserver.http.metrics import APPLY, Metrics
+from inkube.apiserver.registry import Samples, samples
 from inkube.storage import BUCKETS, Durations
 
 _LABELS = (
@@ -38,6 +40,13 @@ _DURATIONS = (
     "[STABLE] Seconds until the answer was sent, by verb, dry run, group, version, resource, "
     "subresource, scope and component."
 )
+_SLI_DURATIONS = (
+    "[ALPHA] Seconds as in apiserver_request_duration_seconds, without webhooks and queues."
+)
+_SHORT = frozenset(map(str, BUCKETS[: BUCKETS.index(0.05)]))
+"""Bounds below the first one of apiserver_request_sli_duration_seconds."""
+_RECEIVED = "[BETA] Changes of stored objects, by kind."
+_ESTIMATE = "[ALPHA] Estimated bytes of stored objects, by kind."
 _OBJECTS = "[STABLE] Stored objects by kind."
 _SIZE = "[STABLE] Bytes of the file that keeps everything."
 _COMMITS = "[ALPHA] Seconds that commits took, by what they did to an object; reads take none."
@@ -58,6 +67,11 @@ class Figures(NamedTuple):
     stored_bytes: int | None
     """Size of the stored data; None for a store in memory."""
     commits: Durations
+    samples: Samples
+    sizes: Mapping[tuple[str, str], int]
+    """Estimated bytes of stored objects, by group and plural."""
+    kinds: Mapping[str, tuple[str, str]]
+    """Groups and plurals by the beginning of the keys of their objects."""
     deprecated_resources: Collection[tuple[str, str, str]]
     """Groups, versions and plurals of all deprecated resources."""
     build: Mapping[str, str]
@@ -119,6 +133,8 @@ class _Collector:
         for labels, series in labelled:
             histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
         yield histogram
+        yield self._without_waits()
+        yield from _of_samples(self._figures.samples)
         yield self._deprecated_requests()
         yield from self._of_storage()
         yield from self._of_commits()
@@ -135,6 +151,23 @@ class _Collector:
             text = "Workers that these figures are of: those that answered."
             yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
 
+    def _without_waits(self) -> Metric:
+        """Return the durations of requests without the time in which they waited for webhooks and
+        in queues. Dry runs do not count."""
+        found = HistogramMetricFamily(
+            "apiserver_request_sli_duration_seconds",
+            _SLI_DURATIONS,
+            labels=[name for name in _LABELS if name != "dry_run"],
+        )
+        for key, series in self._figures.requests.series.items():
+            verb, dry_run, *labels = _labels(key)
+            if not dry_run:
+                waits = series.waits or [0] * len(series.buckets)
+                buckets = [sum(pair) for pair in zip(series.buckets, waits, strict=True)]
+                shown = [each for each in _cumulative(buckets) if each[0] not in _SHORT]
+                found.add_metric([verb, *labels], shown, series.seconds - series.waited)
+        return found
+
     def _deprecated_requests(self) -> Metric:
         """Return the metric of requests for deprecated resources."""
         labels = ["group", "removed_release", "resource", "subresource", "version"]
@@ -148,15 +181,31 @@ class _Collector:
         return gauge
 
     def _of_commits(self) -> Iterator[Metric]:
-        commits, labels = self._figures.commits, ["operation"]
+        commits, labels = self._figures.commits, ["operation", "group", "resource"]
+        received = CounterMetricFamily(
+            "apiserver_storage_events_received", _RECEIVED, labels=labels[1:]
+        )
+        events: Counter[tuple[str, str]] = Counter()
         total = CounterMetricFamily("etcd_requests", _COMMITS, labels=labels)
         histogram = HistogramMetricFamily("etcd_request_duration_seconds", _COMMITS, labels=labels)
-        for operation, counts in commits.buckets.items():
-            total.add_metric([_OPERATIONS[operation]], sum(counts))
-            buckets = _cumulative(counts)
-            histogram.add_metric([_OPERATIONS[operation]], buckets, commits.seconds[operation])
+        for series, counts in commits.buckets.items():
+            change_type, prefix = series
+            kind = self._kind(prefix)
+            events[kind] += sum(counts)
+            labelled = [_OPERATIONS[change_type], *kind]
+            total.add_metric(labelled, sum(counts))
+            histogram.add_metric(labelled, _cumulative(counts), commits.seconds[series])
+        for kind, number in events.items():
+            received.add_metric(kind, number)
+        yield received
         yield total
         yield histogram
+
+    def _kind(self, prefix: str) -> tuple[str, str]:
+        """Return the group and the plural of a prefix of keys, also of a kind that is not served
+        any more."""
+        *_, group, plural = ("", *prefix.strip("/").split("/")[1:])
+        return self._figures.kinds.get(prefix, (group, plural))
 
     def _of_storage(self) -> Iterator[Metric]:
         old = GaugeMetricFamily("apiserver_storage_objects", _OBJECTS, labels=["resource"])
@@ -166,14 +215,20 @@ class _Collector:
         for (group, plural), number in self._figures.objects.items():
             old.add_metric([f"{plural}.{group}" if group else plural], number)
             new.add_metric([group, plural], number)
+        estimate = GaugeMetricFamily(
+            "apiserver_resource_size_estimate_bytes", _ESTIMATE, labels=["group", "resource"]
+        )
+        for kind, estimated in self._figures.sizes.items():
+            estimate.add_metric(kind, estimated)
         yield old
         yield new
+        yield estimate
         if self._figures.stored_bytes is not None:
-            size = GaugeMetricFamily(
+            stored = GaugeMetricFamily(
                 "apiserver_storage_size_bytes", _SIZE, labels=["storage_cluster_id"]
             )
-            size.add_metric(["etcd-0"], self._figures.stored_bytes)
-            yield size
+            stored.add_metric(["etcd-0"], self._figures.stored_bytes)
+            yield stored
 
 
 def _labels(key: Sequence[str]) -> list[str]:
@@ -186,9 +241,97 @@ def _labels(key: Sequence[str]) -> list[str]:
     return [verb_label, dry_run, group, version, resource, subresource, scope, component]
 
 
-def _cumulative(buckets: Sequence[int]) -> list[tuple[str, float]]:
+def _cumulative(
+    buckets: Sequence[int], bounds: Sequence[float] = BUCKETS
+) -> list[tuple[str, float]]:
     total, result = 0.0, []
-    for bound, number in zip([*map(str, BUCKETS), "+Inf"], buckets, strict=True):
+    for bound, number in zip([*map(str, bounds), "+Inf"], buckets, strict=True):
         total += number
         result.append((bound, total))
     return result
+
+
+class _Described(NamedTuple):
+    """How recorded values are shown. `labels` ends with those that a recorder gives."""
+
+    kind: str
+    """`counter`, `gauge` or `histogram`. A counter whose name does not end with `_total` is shown
+    as a gauge, because the library of the format adds this ending."""
+    help: str
+    labels: str
+
+
+_REQUEST = "verb group version resource subresource scope component"
+_ADMISSION = "type operation rejected"
+_DESCRIBED: Mapping[str, _Described] = {
+    "apiserver_admission_controller_admission_duration_seconds": _Described(
+        "histogram", "[STABLE] Seconds of an admission plugin.", f"name {_ADMISSION}"
+    ),
+    "apiserver_admission_step_admission_duration_seconds": _Described(
+        "histogram", "[STABLE] Seconds of all admission plugins of a step.", _ADMISSION
+    ),
+    "apiserver_admission_webhook_admission_duration_seconds": _Described(
+        "histogram", "[STABLE] Seconds of the call of an admission webhook.", f"name {_ADMISSION}"
+    ),
+    "apiserver_admission_webhook_fail_open_count": _Described(
+        "gauge", "[ALPHA] Failed calls of webhooks that were ignored.", "name type"
+    ),
+    "apiserver_admission_webhook_rejection_count": _Described(
+        "gauge",
+        "[ALPHA] Requests that webhooks rejected.",
+        "name type operation error_type rejection_code",
+    ),
+    "apiserver_admission_webhook_request_total": _Described(
+        "counter", "[ALPHA] Calls of admission webhooks.", "name type operation code rejected"
+    ),
+    "apiserver_current_inflight_requests": _Described(
+        "gauge",
+        "[STABLE] The highest number of running requests since these metrics were last read.",
+        "request_kind",
+    ),
+    "apiserver_longrunning_requests": _Described(
+        "gauge", "[STABLE] Running requests without an end.", _REQUEST
+    ),
+    "apiserver_request_terminations_total": _Described(
+        "counter", "[ALPHA] Requests that the server ended to protect itself.", f"{_REQUEST} code"
+    ),
+    "apiserver_response_sizes": _Described(
+        "histogram", "[STABLE] Bytes of responses to reads.", _REQUEST
+    ),
+    "apiserver_watch_events_sizes": _Described(
+        "histogram", "[BETA] Bytes of events sent to watches.", "group version resource"
+    ),
+    "apiserver_watch_events_total": _Described(
+        "counter", "[BETA] Events sent to watches.", "group version resource"
+    ),
+    "authenticated_user_requests": _Described(
+        "gauge", "[ALPHA] Authenticated requests by user.", "username"
+    ),
+}
+_FAMILIES = {
+    "counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily,
+}  # fmt: skip
+
+
+def _of_samples(recorded: Samples) -> Iterator[Metric]:
+    """Yield every described metric with the recorded values."""
+    families = {
+        name: _FAMILIES[each.kind](name, each.help, labels=each.labels.split())
+        for name, each in _DESCRIBED.items()
+    }
+    for (name, *values), number in recorded.numbers.items():
+        families[name].add_metric(_completed(name, values), number)
+    for (name, *values), found in recorded.histograms.items():
+        buckets = _cumulative(found.buckets, samples.BOUNDS[name])
+        families[name].add_metric(_completed(name, values), buckets, found.total)
+    yield from families.values()
+
+
+def _completed(name: str, values: list[str]) -> list[str]:
+    """Return the values of all labels: of a request, the verb and the component are added."""
+    if not _DESCRIBED[name].labels.startswith(_REQUEST):
+        return values
+    verb, group, version, resource, subresource, scope, *more = values
+    key = verb, group, version, resource, subresource, "", scope
+    told = dict(zip(_LABELS, _labels(key), strict=True))
+    return [*(told[label] for label in _REQUEST.split()), *more]

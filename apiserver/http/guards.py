@@ -30,13 +30,22 @@ class _Lane:
     a context."""
 
     def __init__(self, free: int) -> None:
-        self.free = free
+        self.free = self.least_free = free
+        self._size = free
 
     def __enter__(self) -> None:
         self.free -= 1
+        if self.free < self.least_free:
+            self.least_free = self.free
 
     def __exit__(self, *error: object) -> None:
         self.free += 1
+
+    def take_peak(self) -> int:
+        """Return the highest number of running requests since the last call."""
+        peak = self._size - self.least_free
+        self.least_free = self.free
+        return peak
 
 
 class Guard:
@@ -72,6 +81,11 @@ class Guard:
         if lane.free <= 0:
             raise too_many_requests()
         return lane
+
+    def peaks(self) -> tuple[int, int]:
+        """Return the highest number of running reads and of writes since the last call, and the
+        current number at least."""
+        return self._read_lane.take_peak(), self._write_lane.take_peak()
 
 
 def name_of(host: str) -> str:

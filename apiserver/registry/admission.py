@@ -6,16 +6,21 @@ returns the plugins' own writes. All plugins receive the same Write. Follows
 apiserver/pkg/admission.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.resource import Resource
+from inkube.apiserver.registry.samples import Samples
 from inkube.apiserver.registry.storecache import StoreCache
 from inkube.apiserver.registry.write import Effect, Operation, Write
 from inkube.schemas import status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.status import StatusError
+
+_PLUGINS = "apiserver_admission_controller_admission_duration_seconds"
+_STEPS = "apiserver_admission_step_admission_duration_seconds"
 
 
 class Plugin:
@@ -124,6 +129,48 @@ class Handlers(NamedTuple):
     """The chain's count of changes of `Plugin.is_idle` when they were chosen."""
 
 
+class _Measured(Plugin):
+    """Runs plugins one after the other, and records their durations (admission/metrics)."""
+
+    def __init__(self, plugins: Sequence[Plugin], operation: Operation, samples: Samples) -> None:
+        self._plugins = plugins
+        self._operation = operation
+        self._samples = samples
+
+    async def mutate(self, write: Write) -> None:
+        await self._run("admit", [(each.name, each.mutate) for each in self._plugins], write)
+
+    async def validate(self, write: Write) -> None:
+        await self._run("validate", [(each.name, each.validate) for each in self._plugins], write)
+
+    async def _run(
+        self,
+        step: str,
+        hooks: Sequence[tuple[str, Callable[[Write], Awaitable[None]]]],
+        write: Write,
+    ) -> None:
+        begun, rejected = time.perf_counter(), "true"
+        try:
+            for name, hook in hooks:
+                await self._time(name, step, hook, write)
+            rejected = "false"
+        finally:
+            seconds = time.perf_counter() - begun
+            self._samples.observe(seconds, _STEPS, step, self._operation, rejected)
+
+    async def _time(
+        self, name: str, step: str, hook: Callable[[Write], Awaitable[None]], write: Write
+    ) -> None:
+        begun, rejected = time.perf_counter(), "true"
+        try:
+            await hook(write)
+            rejected = "false"
+        finally:
+            if name:  # others are no plugins of Kubernetes
+                seconds = time.perf_counter() - begun
+                self._samples.observe(seconds, _PLUGINS, name, step, self._operation, rejected)
+
+
 class _Count:
     """A number that grows. Plugins refer to it instead of their chain, which refers to them."""
 
@@ -140,13 +187,18 @@ class _Count:
 class Chain:
     """Runs the plugins, in the order in which they were declared."""
 
-    def __init__(self, plugins: Sequence[Plugin | LatePlugin]) -> None:
+    def __init__(
+        self, plugins: Sequence[Plugin | LatePlugin], samples: Samples | None = None
+    ) -> None:
+        """`samples` receives the durations of plugins while they are observed."""
         self.plugins = tuple(plugins)
+        self._samples = samples or Samples()
         self._changes = _Count()
         """Counts the changes of `Plugin.is_idle`."""
         for plugin in plugins:
             if not isinstance(plugin, LatePlugin):
                 plugin.when_idle_changes(self._changes.add)
+        self._samples.when_observed(self._changes.add)
 
     async def mutate(self, write: Write) -> None:
         """Run every mutator that handles this write. All of them run twice if one requests it."""
@@ -204,9 +256,10 @@ class Chain:
             if plugin.handles(resource, operation) and not plugin.is_idle
         ]
         mutators = [each for each in active if type(each).mutate is not Plugin.mutate]
+        validators = [each for each in active if type(each).validate is not Plugin.validate]
         return Handlers(
-            mutators,
-            [each for each in active if type(each).validate is not Plugin.validate],
+            self._measured(mutators, operation),
+            self._measured(validators, operation),
             [each for each in active if type(each).reserve is not Plugin.reserve],
             [each for each in active if type(each).supplement is not Plugin.supplement],
             only_refuse=all(each.only_refuses for each in mutators),
@@ -214,6 +267,11 @@ class Chain:
             are_idle=not active,
             chosen_at=changes,
         )
+
+    def _measured(self, plugins: Sequence[Plugin], operation: Operation) -> Sequence[Plugin]:
+        if not plugins or not self._samples.is_observed:
+            return plugins
+        return [_Measured(plugins, operation, self._samples)]
 
     def _plugins_for(self, resource: Resource) -> Iterator[Plugin]:
         for plugin in self.plugins:

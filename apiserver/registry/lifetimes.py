@@ -14,7 +14,7 @@ import math
 class Lifetime:
     """Whether a request can still be ended. `app` creates one for each request that writes."""
 
-    __slots__ = ("_deadline", "_limit", "has_begun", "is_abandoned")
+    __slots__ = ("_deadline", "_limit", "has_begun", "is_abandoned", "waited")
 
     def __init__(self, limit: asyncio.Timeout) -> None:
         """`limit` is the time limit that cancels the request."""
@@ -24,6 +24,8 @@ class Lifetime:
         """Whether a commit of the current write has begun."""
         self.is_abandoned = False
         """Whether the client has disconnected."""
+        self.waited = 0.0
+        """Seconds in which the request waited for admission webhooks or in a queue."""
 
     def shorten(self, seconds: float) -> None:
         """Reduce the time limit to this many seconds from now."""

@@ -16,7 +16,14 @@ from inkube.apiserver.client import FaultInjection, InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.listening import Listener
-from inkube.apiserver.registry import Chain, Converter, Registry, Resources, ServiceAddresses
+from inkube.apiserver.registry import (
+    Chain,
+    Converter,
+    Registry,
+    Resources,
+    Samples,
+    ServiceAddresses,
+)
 from inkube.apiserver.root import plugins
 from inkube.apiserver.sources import Foundation
 from inkube.controllers.manager import Manager
@@ -48,6 +55,8 @@ class Core:
     declared_kinds: DeclaredKinds
     """Admission of kinds declared in Python."""
     registry: Registry
+    samples: Samples
+    """What parts of the server record for `/metrics`."""
     client: InProcessClient
     """The client for programs that embed the server. Faults do not apply to its requests."""
     faults: Faults
@@ -76,7 +85,8 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     )  # fmt: skip
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
-    hooks = _webhooks(options, base, guards, addresses, exit_stack)
+    samples = Samples()
+    hooks = _webhooks(options, base, guards, addresses, samples, exit_stack)
     declared_kinds = DeclaredKinds()
     chain = plugins.in_order(
         store,
@@ -97,7 +107,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     )
     registry = Registry(
         store,
-        Chain(chain),
+        Chain(chain, samples),
         system_fields,
         engine=options.engine,
         pipelined=options.pipelined_writes,
@@ -114,6 +124,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         webhooks=hooks,
         declared_kinds=declared_kinds,
         registry=registry,
+        samples=samples,
         client=client,
         faults=faults,
         manager=Manager(
@@ -146,6 +157,7 @@ def _webhooks(
     base: Foundation,
     guards: Security,
     addresses: ServiceAddresses,
+    samples: Samples,
     exit_stack: contextlib.AsyncExitStack,
 ) -> Webhooks:
     def caller() -> "webhooks.WebhookCaller":
@@ -155,7 +167,11 @@ def _webhooks(
 
     def dispatcher() -> "webhooks.Dispatcher":
         return webhooks.Dispatcher(
-            base.store, one(), authorizer=guards.authorizer, uid=base.system_fields.review_uid
+            base.store,
+            one(),
+            authorizer=guards.authorizer,
+            uid=base.system_fields.review_uid,
+            samples=samples,
         )
 
     def converter(webhook: dict[str, Any]) -> Converter:

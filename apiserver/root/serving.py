@@ -28,11 +28,13 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, created_on_first_use, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
+from inkube.apiserver.registry import Samples
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 
+_SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
 _NO_ORIGINS = Origins((), protects=False)
 
 
@@ -66,7 +68,8 @@ async def start_serving(
         Lazy(lambda: console.RequestLog(_listen_to(listeners))),
     )
     siblings = None if worker is None else workers.Siblings(worker)
-    endpoints = _endpoints(core, progress, siblings)
+    guard = Guard(loopback_only=core.security.is_open, hosts=options.allow_hosts)
+    endpoints = _endpoints(core, progress, siblings, guard)
     if siblings is not None:
         await siblings.start(endpoints.figures)
         stack.push_async_callback(siblings.close)
@@ -77,7 +80,7 @@ async def start_serving(
         stack.callback(others.close)
     on_begin = () if audit is None else (audit.begin,)
     application = _application(
-        parts, endpoints, streaming_parts, others, listeners, on_begin, start
+        parts, endpoints, guard, streaming_parts, others, listeners, on_begin, start
     )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
@@ -101,6 +104,7 @@ async def _close_forwarded(parts: Parts) -> None:
 def _application(
     parts: Parts,
     endpoints: Endpoints,
+    guard: Guard,
     streaming: StreamingParts,
     others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
@@ -123,8 +127,9 @@ def _application(
         access=core.security.access,
         flows=Flows(core.base.store),
         origins=core.listener.origins,
-        guard=Guard(loopback_only=core.security.is_open, hosts=options.allow_hosts),
+        guard=guard,
         metrics=endpoints.requests,
+        samples=core.samples,
         endpoints=_paths(parts, endpoints, streaming, start),
         faults=core.faults,
         sleep=core.base.clock.sleep,
@@ -149,8 +154,16 @@ def _before_request(
     return None if others is None else others.caught_up
 
 
-def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | None") -> Endpoints:
+def _endpoints(
+    core: Core, progress: Progress, siblings: "workers.Siblings | None", guard: Guard
+) -> Endpoints:
     store, data = core.base.store, core.options.data
+
+    def size(prefix: str) -> int:
+        """Estimate the bytes of the objects below a prefix, from the first ones."""
+        count = store.count(prefix)
+        sample = store.list(prefix).data[:_SIZE_SAMPLE] if count else []
+        return count * sum(map(len, sample)) // len(sample) if sample else 0
 
     def stored_bytes() -> int | None:
         return None if data is None else data.stat().st_size
@@ -163,8 +176,11 @@ def _endpoints(core: Core, progress: Progress, siblings: "workers.Siblings | Non
 
     return Endpoints(
         Metrics(),
+        core.samples,
+        guard.peaks,
         core.resources,
         store.count,
+        size,
         stored_bytes,
         store.durations,
         failures,
@@ -307,6 +323,7 @@ async def _join_workers(
             guard=Guard(loopback_only=False),
             # the worker that forwards a request has counted and logged it, and applied faults
             metrics=Metrics(),
+            samples=Samples(),
             faults=None,
             listeners=[],
             on_begin=(),

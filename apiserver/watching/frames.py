@@ -11,7 +11,7 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import data_of, tables
 from inkube.apiserver.http import Form
-from inkube.apiserver.registry import SystemFields
+from inkube.apiserver.registry import Samples, SystemFields
 from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf
@@ -20,8 +20,10 @@ from inkube.schemas.status import StatusError
 from inkube.storage import Change, Entry
 
 TYPES = ("ADDED", "MODIFIED", "DELETED")
-SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes]]
-"""Keys: selector, form and wire of watchers. Values: the last changes, and their packed bytes."""
+SharedFrames = dict[Hashable, tuple[Sequence[Change], bytes, Sequence[bytes]]]
+"""Keys: selector, form and wire of watchers. Values: the last changes, their packed bytes, and the
+same for each change."""
+_EVENTS, _SIZES = "apiserver_watch_events_total", "apiserver_watch_events_sizes"
 
 
 def _no_prefix(revision: int) -> bytes:
@@ -83,7 +85,10 @@ class Framer:
         cache: FrameCache,
         *,
         wire: Wire,
+        samples: Samples | None = None,
     ) -> None:
+        """`samples` receives the sizes of events while they are observed."""
+        self._samples = samples or Samples()
         self._watcher = watcher
         self._cache = cache
         self._request = watcher.request
@@ -101,7 +106,7 @@ class Framer:
     def changes(self, changes: Iterable[Change]) -> Iterator[bytes]:
         """Return the events of the changes in order, without changes that the watcher does not
         select."""
-        return filter(None, map(self._change, changes))
+        return map(self._measured, filter(None, map(self._change, changes)))
 
     def burst(self, changes: Sequence[Change], shared_frames: SharedFrames) -> bytes:
         """Return the events of the changes as joined bytes.
@@ -110,13 +115,28 @@ class Framer:
         Watchers of the same changes share them.
         """
         if self._first:
-            return b"".join(map(self._change, changes))
-        same = shared_frames.get(self._sort)
-        if same is not None and same[0] == changes:
-            return same[1]
-        data = b"".join(map(self._change, changes))
-        shared_frames[self._sort] = changes, data
+            frames: Sequence[bytes] = [*map(self._change, changes)]
+            data = b"".join(frames)
+        else:
+            same = shared_frames.get(self._sort)
+            if same is not None and same[0] == changes:
+                _, data, frames = same
+            else:
+                frames = [*map(self._change, changes)]
+                data = b"".join(frames)
+                shared_frames[self._sort] = changes, data, frames
+        if self._samples.is_observed:
+            for frame in filter(None, frames):
+                self._measured(frame)
         return data
+
+    def _measured(self, frame: bytes) -> bytes:
+        """Record the size of an event."""
+        if self._samples.is_observed:
+            served = self._request.served.gvr
+            self._samples.add(_EVENTS, *served)
+            self._samples.observe(len(frame), _SIZES, *served)
+        return frame
 
     def _change(self, change: Change) -> bytes:
         """Return the event of one change, or b"" if the watcher does not select it."""
@@ -135,7 +155,10 @@ class Framer:
         return self._cache.get(change, watcher.selector, watcher.type_of)
 
     def added_frames(self, entries: Iterable[Entry]) -> Iterable[bytes]:
-        """Yield ADDED events for the existing objects."""
+        """Return ADDED events for the existing objects."""
+        return map(self._measured, self._added(entries))
+
+    def _added(self, entries: Iterable[Entry]) -> Iterable[bytes]:
         for entry in entries:
             if self._first:
                 yield self._encode_event("ADDED", self._request.view(entry))
@@ -151,11 +174,11 @@ class Framer:
             shown = self._bookmark_table(shown)
         elif self._form.kind:
             shown = tables.partial(shown, self._form.version)
-        return self._mark(revision) + self._frame("BOOKMARK", shown)
+        return self._measured(self._mark(revision) + self._frame("BOOKMARK", shown))
 
     def error(self, error: StatusError) -> bytes:
         """Return an ERROR event, the last event of a stream."""
-        return self._mark(0) + self._frame("ERROR", error.body())
+        return self._measured(self._mark(0) + self._frame("ERROR", error.body()))
 
     def _state(self, change: Change, kind: str) -> Object:
         if kind == "DELETED":

@@ -21,7 +21,7 @@ from inkube.apiserver.http import (
     read_list_options,
     responses,
 )
-from inkube.apiserver.registry import Registry, SystemFields
+from inkube.apiserver.registry import Registry, Samples, SystemFields
 from inkube.apiserver.watching import messages
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import WatchEnd
@@ -103,8 +103,12 @@ events of a version that does not exist yet."""
 class Streams:
     """All open watches of a server."""
 
-    def __init__(self, registry: Registry, system_fields: SystemFields) -> None:
+    def __init__(
+        self, registry: Registry, system_fields: SystemFields, samples: Samples | None = None
+    ) -> None:
+        """`samples` receives the sizes of events."""
         self._registry = registry
+        self._samples = samples
         self._system_fields = system_fields
         self._bursts = Bursts()
         self._frames = FrameCache()
@@ -151,8 +155,14 @@ class Streams:
         else:
             connection = _over_http(http, request.warnings, form)
         merges = injection is not None and injection.merge_seconds > 0
-        frames = FrameCache() if merges else self._frames  # merged events are not those of others
-        framer = Framer(watcher, form, self._system_fields, frames, wire=connection.wire)
+        framer = Framer(
+            watcher,
+            form,
+            self._system_fields,
+            FrameCache() if merges else self._frames,  # merged events are not those of others
+            wire=connection.wire,
+            samples=self._samples,
+        )
         ending = None if injection is None else WatchEnd(injection)
         agent = http.headers.get(hdrs.USER_AGENT, "")
         stream = Stream(watcher, framer, connection, self._bursts, ending, agent)

@@ -6,11 +6,13 @@ same time. Follows plugin/webhook/{mutating,validating}/dispatcher.go.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Write, intake
+from inkube.apiserver.registry import Samples, Write, intake
 from inkube.apiserver.webhooks.calls.caller import WebhookCaller
 from inkube.apiserver.webhooks.calls.views import HookAdmission
 from inkube.schemas import patch as patches
@@ -27,6 +29,13 @@ from inkube.schemas.webhooks import (
 )
 from inkube.storage import BaseStore
 
+_CALLS = "apiserver_admission_webhook_request_total"
+_DURATIONS = "apiserver_admission_webhook_admission_duration_seconds"
+_IGNORED_FAILURES = "apiserver_admission_webhook_fail_open_count"
+_REJECTIONS = "apiserver_admission_webhook_rejection_count"
+_MAX_CODE = 600
+"""The highest code in metrics; higher ones are counted as this one."""
+
 
 class CallFailed(Exception):
     """The call of a webhook failed. The failurePolicy decides whether the write fails too."""
@@ -42,11 +51,14 @@ class Dispatcher:
         *,
         authorizer: Authorizer,
         uid: Callable[[], str],
+        samples: Samples | None = None,
     ) -> None:
+        """`samples` receives the durations of calls."""
         self._store = store
         self._caller = caller
         self._authorizer = authorizer
         self._uid = uid
+        self._samples = samples or Samples()
 
     def hooks(self, specs: Iterable[Object]) -> list[Hook]:
         """Read the webhooks of configurations, once for all writes."""
@@ -62,7 +74,9 @@ class Dispatcher:
             seen = await asking.concerns(hook)
             if seen is None or not invoked.needs_call(hook):
                 continue
-            if await self._call_mutating(hook, asking, seen):
+            with _waiting(write):
+                is_changed = await self._call_mutating(hook, asking, seen)
+            if is_changed:
                 changed = True
                 invoked.mark_changed()
             if hook.reinvoked:
@@ -80,10 +94,11 @@ class Dispatcher:
         asked = [
             (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
         ]
-        outcomes = await asyncio.gather(
-            *(self._call_validating(hook, asking, seen) for hook, seen in asked),
-            return_exceptions=True,
-        )
+        with _waiting(write):
+            outcomes = await asyncio.gather(
+                *(self._call_validating(hook, asking, seen) for hook, seen in asked),
+                return_exceptions=True,
+            )
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
@@ -117,6 +132,32 @@ class Dispatcher:
     async def _call_hook(
         self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
     ) -> ReviewResponse:
+        """Call one webhook as `_call`, and record the call
+        (plugin/webhook/{mutating,validating}/dispatcher.go)."""
+        kind = hook.name, "admit" if is_mutating else "validate"
+        told = *kind, admission.facts.operation
+        begun, code, rejected = time.perf_counter(), 200, False
+        try:
+            return await self._call(hook, admission, view, is_mutating=is_mutating)
+        except Rejection as error:
+            code, rejected = min(error.code, _MAX_CODE), True
+            self._samples.add(_REJECTIONS, *told, "no_error", str(code))
+            raise
+        except CallFailed:
+            code, rejected = 0, not hook.ignores_failures
+            if rejected:
+                self._samples.add(_REJECTIONS, *told, "calling_webhook_error", "0")
+            else:
+                self._samples.add(_IGNORED_FAILURES, *kind)
+            raise
+        finally:
+            is_rejected = str(rejected).lower()
+            self._samples.add(_CALLS, *told, str(code), is_rejected)
+            self._samples.observe(time.perf_counter() - begun, _DURATIONS, *told, is_rejected)
+
+    async def _call(
+        self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
+    ) -> ReviewResponse:
         """Call one webhook and return its response, with warnings and annotations added to the
         request.
 
@@ -142,6 +183,17 @@ class Dispatcher:
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer
+
+
+@contextlib.contextmanager
+def _waiting(write: Write) -> Iterator[None]:
+    """Add the duration of a block to the time in which the request waited."""
+    begun = time.perf_counter()
+    try:
+        yield
+    finally:
+        if write.request.lifetime is not None:
+            write.request.lifetime.waited += time.perf_counter() - begun
 
 
 def _operations(hook: Hook, response: ReviewResponse, view: RequestView) -> list[Any]:

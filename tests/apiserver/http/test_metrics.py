@@ -2,7 +2,12 @@
 
 from typing import Any
 
+import aiohttp
 import pytest
+
+from inkube.apiserver.http import exposition, metrics, requests
+from inkube.apiserver.registry import Samples
+from inkube.storage import Durations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -98,7 +103,8 @@ async def test_what_is_stored_and_the_process_are_measured(web: Any) -> None:
 
 async def test_commits_are_measured_as_requests_to_etcd(web: Any) -> None:
     def count(name: str, operation: str) -> float:
-        return found.get(f'{name}{{operation="{operation}"}}', 0)
+        labels = f'group="",operation="{operation}",resource="configmaps"'
+        return found.get(f"{name}{{{labels}}}", 0)
 
     found = await figures(web)
     before = [count("etcd_requests_total", each) for each in ("create", "update", "delete")]
@@ -121,3 +127,95 @@ async def test_deprecated_apis_are_told_once_they_were_requested(web: Any) -> No
     assert sample not in await figures(web)
     await web.ask("GET", "/api/v1/componentstatuses")
     assert (await figures(web))[sample] == 1
+
+
+def sample(metric: str, **labels: str) -> str:
+    """The name of a sample with these labels."""
+    told = ",".join(f'{label}="{labels[label]}"' for label in sorted(labels))
+    return f"{metric}{{{told}}}"
+
+
+OF_MAPS = {"group": "", "resource": "configmaps", "version": "v1"}
+REQUEST = {**OF_MAPS, "component": "apiserver", "subresource": ""}
+
+
+async def test_a_watch_is_a_long_running_request_with_events_of_a_size(
+    web: Any, server: Any
+) -> None:
+    running = sample("apiserver_longrunning_requests", **REQUEST, scope="namespace", verb="WATCH")
+    events = sample("apiserver_watch_events_total", **OF_MAPS)
+    before = await figures(web)
+    path = f"{MAPS}?watch=1&resourceVersion=0"
+    async with aiohttp.ClientSession(server.url) as session, session.get(path) as watch:
+        await web.ask("POST", MAPS, {"metadata": {"name": "seen"}, "data": {"a": "b" * 2_000}})
+        await server.settled()
+        while b"seen" not in await watch.content.readline():
+            pass
+        during = await figures(web)
+    assert during[running] == before.get(running, 0) + 1
+    sent = during[events] - before.get(events, 0)
+    assert sent >= 1
+    sizes = "apiserver_watch_events_sizes"
+    small, large = (sample(f"{sizes}_bucket", **OF_MAPS, le=le) for le in ("1024.0", "4096.0"))
+    added = {each: during[each] - before.get(each, 0) for each in (small, large)}
+    assert (added[large], added[small]) == (sent, sent - 1)
+    await web.ask("DELETE", f"{MAPS}/seen")
+    unknown = await web.ask("GET", "/apis/none.example/v1/things?watch=1")
+    assert unknown.code == 404
+    assert not any("none.example" in name for name in await figures(web))
+
+
+async def test_the_stages_and_plugins_of_admission_are_measured(web: Any) -> None:
+    of = {"operation": "CREATE", "rejected": "false", "type": "admit"}
+    step = sample("apiserver_admission_step_admission_duration_seconds_count", **of)
+    name = "apiserver_admission_controller_admission_duration_seconds_count"
+    plugin = sample(name, **of, name="NamespaceLifecycle")
+    refused = sample(name, **{**of, "rejected": "true"}, name="NamespaceLifecycle")
+    before = await figures(web)
+    await web.ask("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "measured"}})
+    missing = MAPS.replace("default", "missing")
+    await web.ask("POST", missing, {"metadata": {"name": "measured"}})
+    after = await figures(web)
+    added = [after[each] - before.get(each, 0) for each in (step, plugin, refused)]
+    assert added == [1, 1, 1]
+
+
+async def test_reads_have_a_size_and_running_requests_a_peak(web: Any) -> None:
+    size = sample("apiserver_response_sizes_count", **REQUEST, scope="namespace", verb="LIST")
+    before = await figures(web)
+    await web.ask("GET", MAPS)
+    after = await figures(web)
+    assert after[size] == before.get(size, 0) + 1
+    assert after['apiserver_current_inflight_requests{request_kind="readOnly"}'] >= 1
+    assert 'apiserver_current_inflight_requests{request_kind="mutating"}' in after
+    estimate = 'apiserver_resource_size_estimate_bytes{group="",resource="namespaces"}'
+    assert 500 < after[estimate] < 50_000
+
+
+async def test_the_time_of_webhooks_is_no_time_of_the_server() -> None:
+    counted = metrics.Metrics()
+    info = requests.parse("POST", MAPS)
+    counted.count(info, 201, 0.9, waited=0.85)
+    counted.count(info, 201, 0.3)
+    again = metrics.Metrics()
+    again.add(counted.snapshot())
+    again.add(counted.snapshot())
+    nothing: Any = {name: {} for name in exposition.Figures._fields}
+    shown = exposition.Figures(
+        **nothing
+        | {"requests": again, "workers": 0, "stored_bytes": None, "commits": Durations()}
+        | {"samples": Samples(), "deprecated_resources": ()}
+    )
+    text = exposition.text(shown).decode()
+    labels = {**REQUEST, "scope": "resource", "verb": "POST"}
+    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
+    bucket = "apiserver_request_{}duration_seconds_bucket"
+    assert [
+        float(found[sample(bucket.format("sli_"), **labels, le=le)]) for le in ("0.1", "0.4", "1.0")
+    ] == [2, 4, 4]
+    assert [
+        float(found[sample(bucket.format(""), **labels, dry_run="", le=le)])
+        for le in ("0.1", "0.4", "1.0")
+    ] == [0, 2, 4]
+    total = float(found[sample("apiserver_request_sli_duration_seconds_sum", **labels)])
+    assert total == pytest.approx(0.7)

@@ -209,3 +209,33 @@ async def test_webhooks_that_ask_for_it_are_called_again_after_a_change(server, 
     made = await server.client.create(config_map(a="1"))
     assert sorted(made["data"]) == ["1", "2", "3", "a"]
     assert len(endpoint.heard) == 3
+
+
+async def test_calls_are_measured_by_webhook_and_outcome(server, endpoint):
+    await configure(server, endpoint.url)
+    down = {"name": "down.example.com", "failurePolicy": "Ignore"}
+    await configure(server, "https://127.0.0.1:9/x", "Mutating", **down)
+    await server.client.create(config_map("a"))
+    endpoint.answer = {"allowed": False, "status": {"code": 418}}
+    with pytest.raises(StatusError):
+        await server.client.create(config_map("b"))
+    async with ClientSession(server.url) as session, session.get("/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    start = "apiserver_admission_webhook_"
+    samples = [line.removeprefix(start) for line in lines if line.startswith(start)]
+    found = {name: float(number) for name, number in (each.rsplit(" ", 1) for each in samples)}
+    ear = 'name="ear.example.com",operation="CREATE",rejected="{}",type="validate"'
+    lost = 'name="down.example.com",operation="CREATE",rejected="false",type="admit"'
+    why = 'error_type="no_error",name="ear.example.com",operation="CREATE",rejection_code="418"'
+    expected = {
+        f'request_total{{code="200",{ear.format("false")}}}': 1,
+        f'request_total{{code="418",{ear.format("true")}}}': 1,
+        f'request_total{{code="0",{lost}}}': 2,
+        f"admission_duration_seconds_count{{{ear.format('false')}}}": 1,
+        f"admission_duration_seconds_count{{{ear.format('true')}}}": 1,
+        f"admission_duration_seconds_count{{{lost}}}": 2,
+        f'rejection_count{{{why},type="validate"}}': 1,
+        'fail_open_count{name="down.example.com",type="admit"}': 2,
+    }
+    ignored = ("_bucket", "_sum", "_created")
+    assert {name: n for name, n in found.items() if not any(map(name.count, ignored))} == expected

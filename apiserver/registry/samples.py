@@ -1,0 +1,95 @@
+"""Counters, gauges and histograms that `/metrics` shows under the names of kube-apiserver.
+
+Each part of the server records its own; `http.exposition` has their help texts and labels. Metrics
+that would cost time in most requests are recorded after a client first read `/metrics`
+(`Samples.is_observed`), so that servers whose metrics nobody reads do not pay for them.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+MAX_SERIES = 10_000
+"""Sets of labels of all metrics; further ones are not recorded. New kinds add sets."""
+
+_OF_ADMISSION = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+BOUNDS: Mapping[str, tuple[float, ...]] = {
+    "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
+    "apiserver_admission_step_admission_duration_seconds": _OF_ADMISSION,
+    "apiserver_admission_webhook_admission_duration_seconds": (*_OF_ADMISSION, 10.0, 25.0),
+    "apiserver_response_sizes": tuple(float(10**exponent) for exponent in range(3, 10)),
+    "apiserver_watch_events_sizes": tuple(float(2**exponent) for exponent in range(10, 18)),
+}
+"""The upper bounds of the buckets of each histogram (admission/metrics/metrics.go,
+endpoints/metrics/metrics.go)."""
+
+Series = tuple[str, ...]
+"""The name of a metric and the values of its labels."""
+
+
+class Histogram:
+    """The number of values within each bound, and the sum of all values."""
+
+    __slots__ = ("buckets", "total")
+
+    def __init__(self, size: int) -> None:
+        self.buckets = [0] * size
+        self.total = 0.0
+
+
+class Samples:
+    """The recorded values of one process."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Series, float] = {}
+        """Counters and gauges."""
+        self.histograms: dict[Series, Histogram] = {}
+        self.is_observed = False
+        """Whether metrics are recorded that cost time in most requests."""
+        self._on_observed: list[Callable[[], None]] = []
+
+    def observe_all(self) -> None:
+        """Record all metrics from now on."""
+        if not self.is_observed:
+            self.is_observed = True
+            for call in self._on_observed:
+                call()
+
+    def when_observed(self, call: Callable[[], None]) -> None:
+        """Call a function when `is_observed` becomes true."""
+        self._on_observed.append(call)
+
+    def add(self, *series: str, by: float = 1) -> None:
+        """Add to a counter or gauge."""
+        if series in self.numbers or self._has_room:
+            self.numbers[series] = self.numbers.get(series, 0) + by
+
+    def observe(self, value: float, *series: str) -> None:
+        """Add a value to a histogram."""
+        bounds = BOUNDS[series[0]]
+        found = self.histograms.get(series)
+        if found is None:
+            if not self._has_room:
+                return
+            found = self.histograms[series] = Histogram(len(bounds) + 1)
+        found.buckets[bisect_left(bounds, value)] += 1
+        found.total += value
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self.numbers) + len(self.histograms) < MAX_SERIES
+
+    def snapshot(self) -> list[Any]:
+        """Return the values as JSON values, for `merge` in another process."""
+        numbers = [[series, value] for series, value in self.numbers.items()]
+        return [numbers, [[key, one.buckets, one.total] for key, one in self.histograms.items()]]
+
+    def merge(self, snapshot: Iterable[Any]) -> None:
+        """Add the values of another process, as `snapshot` returned them."""
+        numbers, histograms = snapshot
+        for series, value in numbers:
+            self.add(*series, by=value)
+        for series, buckets, total in histograms:
+            found = self.histograms.setdefault(tuple(series), Histogram(len(buckets)))
+            found.buckets = [sum(pair) for pair in zip(found.buckets, buckets, strict=True)]
+            found.total += total
