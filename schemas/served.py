@@ -75,7 +75,7 @@ class Served:
         return self.decode(obj, None)
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
-        """Decode an object that a webhook changed. Raises DecodeError.
+        """Decode an object that a webhook changed. Raises DecodeError, also for another kind.
 
         `kind` differs from the version's kind if a subresource has objects of another kind.
         """

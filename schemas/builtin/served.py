@@ -45,7 +45,9 @@ class BuiltinServed(Served):
         return decoded.object
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
-        obj["apiVersion"], obj["kind"] = kind.api_version, kind.kind
+        obj["apiVersion"] = obj.get("apiVersion") or kind.api_version
+        obj["kind"] = obj.get("kind") or kind.kind
+        decoding.settle_patched_type(obj, kind, self.definition.minor)
         if kind != self.gvk:
             return decoding.decode(obj, kind, self.definition.minor).object
         return self.decode(obj, None)

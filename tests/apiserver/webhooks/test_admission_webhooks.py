@@ -105,6 +105,34 @@ async def test_a_patch_is_stored(server, endpoint):
     assert made["data"] == {"a": "1", "b": "2"}
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "why"),
+    [
+        ("/apiVersion", "example.com/v9", 'no kind "ConfigMap" is registered for version'),
+        ("/kind", "Odd", 'no kind "Odd" is registered for version "v1"'),
+        ("/kind", "Secret", r"converting \(v1.Secret\) to \(core.ConfigMap\): unknown conversion"),
+        ("/kind", 3, "cannot unmarshal number"),
+    ],
+)
+async def test_a_patch_that_makes_another_type_is_refused(server, endpoint, path, value, why):
+    await configure(server, endpoint.url, "Mutating", failurePolicy="Ignore")
+    endpoint.answer = patch({"op": "replace", "path": path, "value": value})
+    with pytest.raises(StatusError, match=why) as refused:
+        await server.client.create(config_map())
+    assert refused.value.code == 500
+
+
+async def test_a_patch_that_leaves_out_the_type_leaves_it_as_it_is(server, endpoint):
+    await configure(server, endpoint.url, "Mutating")
+    endpoint.answer = patch(
+        {"op": "remove", "path": "/apiVersion"},
+        {"op": "remove", "path": "/kind"},
+        {"op": "add", "path": "/data", "value": {"b": "2"}},
+    )
+    made = await server.client.create(config_map())
+    assert (made["apiVersion"], made["kind"], made["data"]) == ("v1", "ConfigMap", {"b": "2"})
+
+
 async def test_a_patch_that_fails_is_refused_even_where_failures_are_ignored(server, endpoint):
     await configure(server, endpoint.url, "Mutating", failurePolicy="Ignore")
     endpoint.answer = patch({"op": "remove", "path": "/data/none"})
