@@ -97,3 +97,17 @@ def format_time(moment: datetime) -> str:
 def format_micro_time(moment: datetime) -> str:
     """metav1.MicroTime: RFC 3339 in UTC with six digits."""
     return f"{moment.astimezone(UTC).isoformat(timespec='microseconds')[:26]}Z"
+
+
+def changed_managers(old: Object | None, new: Object) -> list[str]:
+    """Return the field managers that made a change: those whose managed fields changed. If none
+    changed, because a manager wrote twice within a second, those with the latest time."""
+    before, now = _managed_fields(old or {}), _managed_fields(new)
+    changed = [part for part in now if part not in before]
+    last = max((part.get("time", "") for part in now), default="")
+    changed = changed or [part for part in now if part.get("time", "") == last]
+    return list(dict.fromkeys(str(part.get("manager", "")) for part in changed))
+
+
+def _managed_fields(obj: Object) -> list[Object]:
+    return list((obj.get("metadata") or {}).get("managedFields") or [])

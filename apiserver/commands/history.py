@@ -23,6 +23,7 @@ from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError
 from inkube.apiserver.plans import failing
 from inkube.apiserver.registry import keys
+from inkube.schemas import meta
 from inkube.schemas.objects import Object
 from inkube.storage import Compacted, Log, Record, wholefiles
 
@@ -64,15 +65,8 @@ class Change(NamedTuple):
         return f"{self.object.get('kind', '')} {place}{meta['name']}"
 
     def managers(self) -> list[str]:
-        """The field managers that made the change: those whose managed fields changed. If none
-        changed, because a manager wrote twice within a second, those with the latest time."""
-        if self.new is None:
-            return []
-        before, now = _managed(self.old or {}), _managed(self.new)
-        changed = [part for part in now if part not in before]
-        last = max((part.get("time", "") for part in now), default="")
-        changed = changed or [part for part in now if part.get("time", "") == last]
-        return list(dict.fromkeys(str(part.get("manager", "")) for part in changed))
+        """The field managers that made the change; none for a deletion."""
+        return [] if self.new is None else meta.changed_managers(self.old, self.new)
 
 
 class Filter(NamedTuple):
@@ -341,7 +335,3 @@ def _hidden(obj: Object | None, previous: Object) -> Object | None:
         for name, value in (obj.get("data") or {}).items()
     }
     return {**obj, "data": data} if "data" in obj else obj
-
-
-def _managed(obj: Object) -> list[Object]:
-    return list((obj.get("metadata") or {}).get("managedFields") or [])

@@ -217,6 +217,13 @@ def _paths(
         "/debug/": created_on_first_use(Lazy(lambda: discovery.Debugging(core.base.store))),
         "/inkube/": created_on_first_use(Lazy(lambda: _control(parts, start))),
         "/debug/requests": created_on_first_use(streaming.request_log),
+        "/debug/activity": created_on_first_use(
+            Lazy(
+                lambda: console.Activity(
+                    core.base.store, lambda: (each.user_agent for each in parts.streams.open())
+                )
+            )
+        ),
         "/api/": groups,
         "/apis/": groups,
         "/openapi/": created_on_first_use(

@@ -64,8 +64,8 @@ function Field({ row, owner, manager, problems, turn }) {
         <div class="name">
           ${openable
             ? html`<button class="plain" aria-expanded=${String(open)} onClick=${() => turn(key, !open)}>
-                <span aria-hidden="true">${open ? "▾" : "▸"}</span> <span class="key">${label}</span></button>`
-            : html`<code class="key">${label}</code>`}
+                <span aria-hidden="true">${open ? "▾" : "▸"}</span> <span class="key">${breakable(label)}</span></button>`
+            : html`<code class="key">${breakable(label)}</code>`}
           <span class="value">${textOf(row)}</span>
         </div>
         ${problems?.map((each) => html`<p class="bad" key=${each.detail}>✗ ${each.detail}</p>`)}
@@ -76,3 +76,6 @@ function Field({ row, owner, manager, problems, turn }) {
       </div>
     </div>`;
 }
+
+/** A name that breaks after its slashes and dots first. */
+const breakable = (text) => String(text).split(/(?<=[/.])/).flatMap((part, at) => (at ? [html`<wbr />`, part] : [part]));

@@ -9,7 +9,7 @@ const SLOW = "1.0"; // seconds; a bucket of the histogram
 const LINE = /^(apiserver_resource_objects|apiserver_storage_size_bytes|apiserver_request_total|apiserver_request_duration_seconds_(?:bucket|count))(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-/** `{objects, bytes, requests, errors, slow, rates}`; null before the first reading, or if the user may not read metrics. */
+/** `{objects, bytes, requests, errors, slow, rates, faulty}`; `faulty` has the errors and slow requests a second of `rates`; null before the first reading, or if the user may not read metrics. */
 export const figures = store(null);
 
 /** Read metrics in Prometheus' format; `objects` has the number of objects by `group/plural`. */
@@ -44,15 +44,19 @@ async function read() {
   try {
     const next = parse(await askText("/metrics"));
     const before = figures.get();
-    const rates = before ? [...before.rates, rate(before, next)].slice(-KEPT) : [];
-    figures.set({ ...next, rates });
+    const rates = before ? [...before.rates, rate(before, next, all)].slice(-KEPT) : [];
+    const faulty = before ? [...before.faulty, rate(before, next, faults)].slice(-KEPT) : [];
+    figures.set({ ...next, rates, faulty });
   } catch {
     figures.set(null); // without the permission, and in a saved state, the page has no figures
   }
 }
 
+const all = ({ requests }) => requests;
+const faults = ({ errors, slow }) => errors + slow;
+
 /** Requests a second between two readings; fewer than before after a new start. */
-const rate = (before, next) => Math.max(next.requests - before.requests, 0) / EVERY;
+const rate = (before, next, of) => Math.max(of(next) - of(before), 0) / EVERY;
 
 /** Read the figures as long as the component exists and the page is visible. */
 export function useFigures() {

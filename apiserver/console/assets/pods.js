@@ -88,7 +88,7 @@ export function Pods({ owner }) {
       <tbody>${pods.map(({ metadata, spec, status }) => html`
         <tr key=${metadata.name}><td><a href=${objectHref(kind, namespace, metadata.name)}>${metadata.name}</a></td>
           <td>${status?.phase}</td><td>${spec.nodeName}</td>
-          <td><a href=${objectHref(kind, namespace, metadata.name, "logs")}>Logs of ${metadata.name}</a></td></tr>`)}
+          <td><a href=${objectHref(kind, namespace, metadata.name, "logs")} aria-label="Logs of ${metadata.name}">Logs</a></td></tr>`)}
       </tbody></table></div>
     ${!pods.length && html`<p class="empty">No pods.</p>`}`;
 }

@@ -102,7 +102,7 @@ export default function Requests({ query }) {
         <button onClick=${clear}>Clear</button>
       </div>
       ${error && html`<p class="notice bad" role="alert">${error.message}</p>`}
-      <p class="quiet small">Kept while somebody looks. ${plural(shown.length, "request")} shown.</p>
+      <p class="quiet small">Recorded while this page is open. ${plural(shown.length, "request")} shown.</p>
       <div class="scroll" tabindex="0" role="region" aria-label="Requests"><table class="facts">
         <thead><tr><th>Time</th><th>Method</th><th>Path</th><th>Code</th><th>ms</th><th>Who</th></tr></thead>
         <tbody>${shown.map((event) => html`
@@ -139,7 +139,7 @@ function Bodies({ event }) {
 }
 
 function Body({ title, body }) {
-  if (!body) return html`<section><h3>${title}</h3><p class="quiet small">No body is told.</p></section>`;
+  if (!body) return html`<section><h3>${title}</h3><p class="quiet small">No body was recorded.</p></section>`;
   const lines = dump(body).trimEnd().split("\n");
   return html`<section><h3>${title}</h3><pre tabindex="0" aria-label=${title}>${lines.map((line, at) => html`<${Painted} key=${at} line=${line} />${"\n"}`)}</pre></section>`;
 }

@@ -6,11 +6,13 @@ import { kinds } from "./kinds.js";
 import { NamespacePicker } from "./namespaces.js";
 import { Notices } from "./notices.js";
 import { Palette } from "./palette.js";
+import { past } from "./past.js";
 import { go, route } from "./router.js";
 import { hasToken, signOut, user } from "./session.js";
 import { Sidebar } from "./sidebar.js";
 import { useStore } from "./store.js";
 import { nextTheme } from "./themes.js";
+import { PastNotice } from "./timeline.js";
 
 // each page is loaded when it is first opened
 const PAGES = {
@@ -31,6 +33,7 @@ export function Shell() {
   const [open, setOpen] = useState("");
   const [menu, setMenu] = useState(false);
   const main = useRef();
+  const shown = useStore(past);
   const name = parts[0] || "";
   const close = () => setOpen("");
 
@@ -74,9 +77,10 @@ export function Shell() {
       <button class="icon" title="Theme (t)" aria-label="Theme" onClick=${nextTheme}>◐</button>
       <button class="icon" title="Keys (?)" aria-label="Keys and help" onClick=${() => setOpen("help")}>?</button>
     </header>
+    <${PastNotice} />
     <div class="frame">
       <${Sidebar} open=${menu} current=${kind} page=${name} />
-      <main id="main" ref=${main} tabindex="-1" key=${parts.slice(0, 6).join("/")}>
+      <main id="main" ref=${main} tabindex="-1" key=${[shown?.revision, ...parts.slice(0, 6)].join("/")}>
         ${Page && html`<${Page} parts=${parts.slice(1)} query=${query} />`}
       </main>
     </div>

@@ -7,10 +7,14 @@ import { useKeys } from "./keys.js";
 import { findKind } from "./kinds.js";
 import { go, namespace, newHref, objectHref, setQuery } from "./router.js";
 import { followTable, select } from "./rows.js";
-import { kept, useStore } from "./store.js";
+import { kept, store, useStore } from "./store.js";
 import { useTick } from "./ticks.js";
 
 const ROW = 32; // pixels, as in style.css
+const CARD_LINE = 22; // pixels of a line of a card, which is shown in place of a row on narrow pages
+const NARROW = matchMedia("(max-width: 720px)"); // as in style.css
+const narrow = store(NARROW.matches);
+NARROW.addEventListener("change", ({ matches }) => narrow.set(matches));
 const AGES = 10; // seconds between updates of ages
 const AROUND = 8; // rows above and below the visible ones
 const wide = kept("wide", false);
@@ -96,6 +100,10 @@ function KindTable({ kind, query }) {
           value=${query.q || ""} spellcheck=${false}
           onInput=${(event) => setQuery({ q: event.target.value })}
           onKeyDown=${onSearchKey} />
+        <select class="sort" aria-label="Sort by" value=${query.sort || ""} onChange=${(event) => setQuery({ sort: event.target.value })}>
+          <option value="">sort by name</option>
+          ${columns.slice(1).flatMap(({ name }) => [[name, `${name} ↑`], [`-${name}`, `${name} ↓`]]).map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
+        </select>
         <span class="count" aria-live="polite" data-total=${table.rows.size}>${count(rows.length, table.rows.size, kind)}</span>
         ${selected.length > 0 && html`
           <button onClick=${() => setChosen(new Set(selected.length < rows.length ? rows.map((row) => row.key) : []))}>${selected.length < rows.length ? "Select all" : "Select none"}</button>
@@ -115,7 +123,7 @@ const count = (shown, total, kind) =>
 
 /** Whether the shown rows are up to date. */
 export function State({ state }) {
-  const words = { loading: "loading", live: "live", lost: "connection lost" };
+  const words = { loading: "loading", live: "live", lost: "connection lost", past: "past" };
   return html`<span class="state ${state}" role="status"><i aria-hidden="true"></i>${words[state]}</span>`;
 }
 
@@ -148,6 +156,9 @@ function widths(columns, rows) {
 function Grid({ kind, rows, columns, cursor, chosen, choose, sort, sorted, descending, state }) {
   const box = useRef();
   const [view, setView] = useState({ top: 0, height: 800 });
+  const cards = useStore(narrow);
+  // a card has the name, and two cells on each further line
+  const height = cards ? ROW + CARD_LINE * Math.ceil((columns.length - 1) / 2) + 8 : ROW;
   const look = () => {
     const { scrollTop, clientHeight } = box.current;
     setView((before) =>
@@ -166,21 +177,21 @@ function Grid({ kind, rows, columns, cursor, chosen, choose, sort, sorted, desce
     const at = rows.findIndex((row) => row.key === cursor);
     if (at < 0) return;
     const { scrollTop, clientHeight } = box.current;
-    const top = at * ROW;
+    const top = at * height;
     if (top < scrollTop) box.current.scrollTop = top;
-    if (top + 2 * ROW > scrollTop + clientHeight) box.current.scrollTop = top + 2 * ROW - clientHeight + 12;
+    if (top + height + ROW > scrollTop + clientHeight) box.current.scrollTop = top + height + ROW - clientHeight + 12;
     look();
     requestAnimationFrame(() =>
       box.current?.querySelector("tr[data-cursor] a")?.focus({ preventScroll: true }));
   }, [cursor]);
 
-  const first = Math.max(0, Math.floor(view.top / ROW) - AROUND);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / ROW) + AROUND);
+  const first = Math.max(0, Math.floor(view.top / height) - AROUND);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + AROUND);
   const shown = rows.slice(first, last);
   return html`
     <div class="grid" ref=${box} onScroll=${look} tabindex="0" role="region" aria-label="${kind.plural}">
       <table aria-rowcount=${rows.length + 1} aria-busy=${String(state === "loading")}
-        style=${{ minWidth: `${Math.ceil(sizes.reduce((sum, each) => sum + each, 0))}px` }}>
+        style=${{ minWidth: cards ? "0" : `${Math.ceil(sizes.reduce((sum, each) => sum + each, 0))}px` }}>
         <colgroup>${columns.map((column, index) => html`
           <col key=${column.name} style=${{ width: `${Math.ceil(sizes[index])}px` }} />`)}</colgroup>
         <thead><tr aria-rowindex="1">${columns.map((column) => html`
@@ -189,26 +200,26 @@ function Grid({ kind, rows, columns, cursor, chosen, choose, sort, sorted, desce
             <button class="plain" onClick=${() => sort(column)}>${column.name}${sorted === column ? (descending ? " ↓" : " ↑") : ""}</button>
           </th>`)}</tr></thead>
         <tbody>
-          ${first > 0 && html`<tr key="above" aria-hidden="true"><td style=${{ height: `${first * ROW}px` }}></td></tr>`}
+          ${first > 0 && html`<tr key="above" aria-hidden="true"><td style=${{ height: `${first * height}px` }}></td></tr>`}
           ${shown.map((row, index) => html`
-            <${Line} key=${row.key} row=${row} kind=${kind} columns=${columns} index=${first + index} current=${row.key === cursor}
+            <${Line} key=${row.key} height=${cards ? height : 0} row=${row} kind=${kind} columns=${columns} index=${first + index} current=${row.key === cursor}
               chosen=${chosen.has(row.key)} choose=${choose} />`)}
-          ${last < rows.length && html`<tr key="below" aria-hidden="true"><td style=${{ height: `${(rows.length - last) * ROW}px` }}></td></tr>`}
+          ${last < rows.length && html`<tr key="below" aria-hidden="true"><td style=${{ height: `${(rows.length - last) * height}px` }}></td></tr>`}
         </tbody>
       </table>
       ${!rows.length && state === "live" && html`<p class="empty">Nothing here.</p>`}
     </div>`;
 }
 
-function Line({ row, kind, columns, index, current, chosen, choose }) {
+function Line({ height, row, kind, columns, index, current, chosen, choose }) {
   const flash = row.changes ? `changed-${row.changes % 2}` : "";
   const leaving = row.metadata.deletionTimestamp ? "leaving" : "";
   return html`
-    <tr aria-rowindex=${index + 2} class="row ${flash} ${leaving}" data-cursor=${current ? "" : undefined}>
+    <tr aria-rowindex=${index + 2} class="row ${flash} ${leaving}" style=${{ height: height ? `${height}px` : "" }} data-cursor=${current ? "" : undefined}>
       ${columns.map((column, at) => {
         const text = textOf(row, column);
         const title = column.isAge ? moment(row.metadata.creationTimestamp) : text;
-        if (at > 0) return html`<td key=${column.name} title=${title} class=${column.type === "integer" || column.type === "number" ? "figure" : ""}>${text}</td>`;
+        if (at > 0) return html`<td key=${column.name} title=${title} data-label=${column.name} class=${column.type === "integer" || column.type === "number" ? "figure" : ""}>${text}</td>`;
         return html`
           <th key=${column.name} scope="row" title=${text}>${choose && html`<input type="checkbox" aria-label="Select ${text}" checked=${chosen} onChange=${() => choose(row.key)} />`}<a href=${objectHref(kind, row.namespace, row.name)}>${text}</a>
             ${row.problems > 0 && html`<span class="chip bad">${plural(row.problems, "error")}</span>`}</th>`;

@@ -1,5 +1,6 @@
 // Lists and watches: the existing objects, then every change, until the component is gone.
 import { ApiError, ask, query } from "./api.js";
+import { atMoment, past } from "./past.js";
 import { readEvents } from "./sockets.js";
 import { watchHidden, whenShown } from "./visibility.js";
 
@@ -13,8 +14,8 @@ const pause = (ms, signal) =>
 /**
  * List, then watch, and resume after the watch ends. Calls of `sink`:
  * `reset()` before a list, `page(answer)` for each page of it, `listed()` at its end,
- * `event(type, object)` for each change, `state("loading" | "live" | "lost")`, `failed(error)`.
- * An error other than 410 ends it.
+ * `event(type, object)` for each change, `state("loading" | "live" | "lost" | "past")`, `failed(error)`.
+ * An error other than 410 ends it. A list of the past is not watched, and its state is "past".
  * @returns {() => void} stops it
  */
 export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list = true } = {}) {
@@ -24,6 +25,10 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
   return () => control.abort();
 
   async function run() {
+    if (list && past.get()) {
+      await listAll();
+      return sink.state("past");
+    }
     let version = parameters.resourceVersion || "";
     let delay = 200;
     while (!signal.aborted) {
@@ -64,7 +69,7 @@ export function follow(path, sink, { accept, parameters = {}, pageSize = 0, list
     for (;;) {
       // a small first page is shown during the next ones
       const limit = pageSize && first ? Math.min(pageSize, 200) : pageSize;
-      const asked = { ...parameters, limit: limit || "", continue: token };
+      const asked = { ...parameters, ...(token ? {} : atMoment()), limit: limit || "", continue: token };
       const answer = await ask(path + query(asked), { accept, signal });
       sink.page(answer);
       first = false;
