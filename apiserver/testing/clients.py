@@ -13,10 +13,11 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.testing import arguments
 from inkube.apiserver.testing.thread import LoopThread
-from inkube.controllers.client import Client, Event, Kind, Selection
+from inkube.controllers.client import Client, Event, Kind, Selection, selection_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
+__tracebackhide__ = True  # pytest shows the call in the test, not the frames of this module
 
 
 class Face:
@@ -43,7 +44,6 @@ def _blocking_method(
     @_copy_docstring(call.__name__)
     @functools.wraps(call)
     def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
-        __tracebackhide__ = True
         try:
             work = call(face.calls, *args, **options)
         except TypeError:
@@ -63,7 +63,6 @@ def _async_method(
     @_copy_docstring(call.__name__)
     @functools.wraps(call)
     async def method(face: Face, /, *args: P.args, **options: P.kwargs) -> T:
-        __tracebackhide__ = True
         try:
             work = call(face.calls, *args, **options)
         except TypeError:
@@ -116,9 +115,8 @@ class BlockingClient(Face):
         resource_version: str = "",
     ) -> Generator[Event, None, None]:
         """Watch objects, and block until the next event. `Client.watch` describes the arguments."""
-        events = self.calls.watch(
-            resource, namespace, labels=labels, fields=fields, resource_version=resource_version
-        )
+        selection = selection_of(namespace, labels, fields)
+        events = self.thread.run(_watch(self.calls, resource, selection, resource_version))
         try:
             while (event := self.thread.run(_next(events))) is not None:
                 yield event
@@ -148,14 +146,21 @@ class AsyncClient(Face):
         resource_version: str = "",
     ) -> AsyncGenerator[Event, None]:
         """Watch objects from another event loop. `Client.watch` describes the arguments."""
-        events = self.calls.watch(
-            resource, namespace, labels=labels, fields=fields, resource_version=resource_version
-        )
+        selection = selection_of(namespace, labels, fields)
+        events = await self.thread.wait(_watch(self.calls, resource, selection, resource_version))
         try:
             while (event := await self.thread.wait(_next(events))) is not None:
                 yield event
         finally:
             await self.thread.wait(events.aclose())
+
+
+async def _watch(
+    calls: InProcessClient, resource: Kind, selection: Selection, resource_version: str
+) -> AsyncGenerator[Event, None]:
+    """Begin a watch in the server's own event loop, where the first request for a kind of a module
+    starts the controllers of this kind."""
+    return calls.watch(resource, selection, resource_version=resource_version)
 
 
 async def _next(events: AsyncIterator[Event]) -> Event | None:

@@ -19,7 +19,7 @@ from inkube.apiserver import manifests, modules
 from inkube.apiserver.manifests import Source
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
-from inkube.apiserver.testing import failing, patience
+from inkube.apiserver.testing import arguments, failing, patience
 from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
 from inkube.apiserver.testing.failing import Failing
 from inkube.apiserver.testing.log import TestLog
@@ -31,6 +31,7 @@ from inkube.schemas.status import Reason, StatusError
 from inkube.storage import Following, Store
 
 T = TypeVar("T")
+__tracebackhide__ = True  # pytest shows the call in the test, not the frames of this module
 POLL_SECONDS = 0.05
 """Seconds between evaluations of a condition while no object changes."""
 LONGEST = 4_000
@@ -74,35 +75,36 @@ class Kube:
         """Return a kubeconfig for this server, as YAML text."""
         return self.server.kubeconfig()
 
+    @arguments.checked("kube", sources=arguments.SOURCES)
     def install(self, *sources: Source) -> None:
         """Load CRDs and objects: files, folders or dicts. Raises manifests.ManifestError."""
-        __tracebackhide__ = True
         self._thread.run(self._install(sources))
 
+    @arguments.checked("kube", work=arguments.COROUTINE)
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the server's own thread, and return its result."""
-        __tracebackhide__ = True
         return self._thread.run(work)
 
+    @arguments.checked("kube", within=arguments.NUMBER, quiet=arguments.NUMBER)
     def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """Wait until every controller has seen the newest state and has nothing to do.
 
         With `quiet`, for operators outside the server: until no client has written for this number
         of seconds. Raises TimeoutError.
         """
-        __tracebackhide__ = True
         self._thread.run(self.settle(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
         """`with kube.fail("update", "configmaps", times=2, code=409): …`; see `failing.Failure`."""
-        __tracebackhide__ = True
         return failing.failing(self, verbs_and_resources, options)
 
+    @arguments.checked("kube", fault=arguments.TEXT)
     def counted(self, fault: str) -> tuple[int, int]:
         """How many requests a Fault matched, and how many it made fail."""
         matched, injected, _ = self.server.faults.counted(fault) or (0, 0, 0)
         return matched, injected
 
+    @arguments.checked("kube", fault=arguments.TEXT)
     def unserved(self, fault: str) -> list[str]:
         """The resources of a Fault under whose names nothing is served now."""
         return self.server.faults.unserved(fault)
@@ -110,24 +112,25 @@ class Kube:
     def snapshot(self) -> Snapshot:
         """Settle the controllers, and return the state as a snapshot with which other servers can
         start."""
-        __tracebackhide__ = True
         return self._thread.run(self._snapshot())
 
     async def _snapshot(self) -> Snapshot:
         await self.server.settled()
         return await self.server.snapshot()
 
+    @arguments.checked("kube", name=arguments.TEXT)
     def in_namespace(self, name: str) -> "KubeNamespace":
         """Return this server with a namespace as its default. Creates the namespace if it is
         missing."""
         return KubeNamespace(self, name, self._thread)
 
+    @arguments.checked("kube", seconds=arguments.NUMBER)
     def advance(self, seconds: float) -> None:
         """Move the clock, and wait until all work that is now due (rechecks, leases, lifetimes) is
         done."""
-        __tracebackhide__ = True
         self._thread.run(self.move(seconds))
 
+    @arguments.checked("kube", condition=arguments.CALLABLE, within=arguments.NUMBER)
     def wait_for(self, condition: Callable[[], T], within: float = patience.HOLDS) -> T:
         """Return the first true result of the condition, which runs again after every change of an
         object.
@@ -135,7 +138,6 @@ class Kube:
         Errors about an object, a member or an item that does not exist count as false. Raises
         TimeoutError, which shows the objects that the condition last read.
         """
-        __tracebackhide__ = True
         wait = _Wait(self.server.store, condition, within, (self.client, self.aio))
         while True:
             with wait:
@@ -177,27 +179,28 @@ class AsyncKube(AsyncClient):
         super().__init__(kube.server.client, thread)
         self._kube = kube
 
+    @arguments.checked("kube.aio", within=arguments.NUMBER, quiet=arguments.NUMBER)
     async def settled(self, within: float = patience.SETTLED, *, quiet: float = 0.0) -> None:
         """Wait until every controller has seen the newest state; `Kube.settled` describes the
         arguments."""
-        __tracebackhide__ = True
         await self.thread.wait(self._kube.settle(within, quiet))
 
     def fail(self, *verbs_and_resources: Any, **options: Any) -> Failing:
         """`async with kube.aio.fail(…)`: requests fail inside the block, as with `Kube.fail`."""
         return self._kube.fail(*verbs_and_resources, **options)
 
+    @arguments.checked("kube.aio", seconds=arguments.NUMBER)
     async def advance(self, seconds: float) -> None:
         """Move the clock, and wait until all work that is now due is done, as
         `Kube.advance` does."""
         await self.thread.wait(self._kube.move(seconds))
 
+    @arguments.checked("kube.aio", condition=arguments.CALLABLE, within=arguments.NUMBER)
     async def wait_for(
         self, condition: Callable[[], T | Awaitable[T]], within: float = patience.HOLDS
     ) -> T:
         """Wait for a condition as `Kube.wait_for` does. The condition can be a
         coroutine function."""
-        __tracebackhide__ = True
         kube = self._kube
         wait = _Wait(kube.server.store, condition, within, (kube.client, self))
         while True:
@@ -329,7 +332,6 @@ class _Wait:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        __tracebackhide__ = True
         if error is not None and _is_absence(error):
             self._error = error
             return True

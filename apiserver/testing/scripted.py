@@ -6,10 +6,12 @@ Every change returns after the controllers have processed it.
 from collections.abc import Mapping, Sequence
 
 from inkube.apiserver import scenarios
+from inkube.apiserver.testing import arguments
 from inkube.apiserver.testing.kube import Kube
 from inkube.controllers.client import Object
 from inkube.schemas.status import Reason, StatusError
 
+__tracebackhide__ = True  # pytest shows the call in the test, not the frames of this module
 VERSION = "world.inkube.dev/v1"
 HOSTS = f"{VERSION}/githosts"
 APPS = f"{VERSION}/githubapps"
@@ -22,6 +24,7 @@ class ScriptedWorld:
     def __init__(self, kube: Kube) -> None:
         self._kube = kube
 
+    @arguments.checked("world", name=arguments.TEXT, repositories=arguments.MAPPING)
     def git_host(
         self,
         name: str,
@@ -43,6 +46,7 @@ class ScriptedWorld:
             spec["tokens"] = [{"value": value, "write": write} for value, write in tokens.items()]
         return self._put(HOSTS, "GitHost", name, spec)
 
+    @arguments.checked("world", app_id=arguments.TEXT)
     def github_app(
         self,
         app_id: str,
@@ -60,6 +64,7 @@ class ScriptedWorld:
             spec["publicKey"] = public_key
         return self._put(APPS, "GitHubApp", app_id, spec)
 
+    @arguments.checked("world", scenario=arguments.TEXT)
     def load(self, scenario: str) -> "scenarios.Scenario":
         """Set up a scenario, as `inkube world load` does. Its `example` is an example of its use.
 
@@ -71,19 +76,27 @@ class ScriptedWorld:
             self._put(f"{VERSION}/{kind.lower()}s", kind, obj["metadata"]["name"], obj["spec"])
         return found
 
+    @arguments.checked("world", host=arguments.TEXT, delay=arguments.NUMBER)
     def outage(self, host: str, code: int | None = None, *, delay: float = 0.0) -> None:
         """Let the host return this code, or delay responses by these seconds, or both."""
         outage = {"delayMilliseconds": round(delay * 1000), "code": code}
         self._patch(HOSTS, host, {"outage": outage})
 
+    @arguments.checked("world", host=arguments.TEXT)
     def recover(self, host: str) -> None:
         """End the outage of a host."""
         self._patch(HOSTS, host, {"outage": None})
 
+    @arguments.checked(
+        "world", host=arguments.TEXT, repository=arguments.TEXT, branch=arguments.TEXT
+    )
     def add_branch(self, host: str, repository: str, branch: str) -> None:
         """Add a branch to a repository."""
         self._branches(host, repository, add=[branch])
 
+    @arguments.checked(
+        "world", host=arguments.TEXT, repository=arguments.TEXT, branch=arguments.TEXT
+    )
     def remove_branch(self, host: str, repository: str, branch: str) -> None:
         """Remove a branch from a repository."""
         self._branches(host, repository, remove=[branch])

@@ -253,6 +253,8 @@ def test_version(kube): pass
 def test_a_wrong_call_shows_the_line_of_the_test_and_the_fix_only(run):
     result = run(
         """
+import pytest
+
 def test_patch(kube_client):
     kube_client.patch("cm", "a", {"data": {}})
 
@@ -270,9 +272,37 @@ def test_install(kube):
 
 def test_wait(kube):
     kube.wait_for(lambda: False, within=0.01)
+
+def test_advance(kube):
+    kube.advance("x")
+
+def test_install_number(kube):
+    kube.install(3)
+
+def test_run(kube):
+    kube.run(3)
+
+def test_settled(kube):
+    kube.settled(timeout=3)
+
+def test_namespace(kube):
+    kube.in_namespace("A")
+
+def test_host(world):
+    world.git_host("git.example", "team/one")
+
+def test_branch(world):
+    world.remove_branch("git.example", "team/one", "main")
+
+def test_watch(kube):
+    next(kube.client.watch("v1/nothing"))
+
+@pytest.mark.asyncio
+async def test_coroutine(kube):
+    await kube.aio.advance("y")
 """
     )
-    result.assert_outcomes(failed=6)
+    result.assert_outcomes(failed=15)
     result.stdout.fnmatch_lines(
         [
             "E *client.patch('cm', 'a', {'data': {}}): give 'patch' by its name: patch=*",
@@ -281,6 +311,15 @@ def test_wait(kube):
             "E *there is no option workload; did you mean workloads?",
             "E *nowhere.yaml: no such file or folder",
             "E *TimeoutError: * was not true within *",
+            "E *kube.advance('x'): seconds must be a number",
+            "E *kube.install(3): sources must be files, folders and dicts",
+            "E *kube.run(3): work must be a coroutine, *",
+            "E *kube.settled(timeout=3): there is no argument 'timeout'; use one of quiet, within",
+            'E *Namespace "A" is invalid: *',
+            "E *world.git_host('git.example', 'team/one'): repositories must be a dict",
+            'E *githosts.world.inkube.dev "git.example" not found',
+            "E *nothing is served as v1/nothing; *",
+            "E *kube.aio.advance('y'): seconds must be a number",
         ]
     )
     result.stdout.no_fnmatch_line("*.py:*: in *")
