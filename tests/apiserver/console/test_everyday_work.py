@@ -176,10 +176,10 @@ def test_the_overview_counts_kinds_and_shows_what_failed(start, read, expect, bo
         subresource="status",
     )  # fmt: skip
     page = read(kube).go()
-    expect(page.get_by_role("row").filter(has_text="sunk")).to_contain_text("Failed: Evicted")
-    expect(page.get_by_role("row").filter(has_text="crossing")).to_contain_text(
-        "BackoffLimitExceeded: it failed"
-    )
+    expect(page.get_by_role("row", name="Pod sunk Failed: Evicted")).to_be_visible()
+    expect(
+        page.get_by_role("row", name="Job crossing BackoffLimitExceeded: it failed")
+    ).to_be_visible()
     main = page.get_by_role("main")
     expect(main.get_by_role("link", name="Boat 0")).to_be_visible()
     expect(main.get_by_role("link", name="Pod 1")).to_be_visible()
@@ -190,6 +190,7 @@ def test_the_overview_counts_kinds_and_shows_what_failed(start, read, expect, bo
             "Your kinds",
             "Kubernetes kinds",
             "Module kinds",
+            "Changes",
             "Recent events",
         ]
     )
