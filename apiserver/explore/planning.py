@@ -41,6 +41,7 @@ def plans(
     """Return all plans, `others` among them. Within each category, they are in the order of the
     run; categories take turns, so that a small budget meets each of them."""
     users, reads = _names(scenario), reference.reads
+    watched = [each.plural for each in reference.watched]
     by_category: list[Iterable[Plan]] = [
         _crashes(writes),
         _aways(scenario),
@@ -48,12 +49,12 @@ def plans(
         _races(writes, users),
         _users(scenario, writes),
         _stales(scenario, reads, _changed(reference)),
-        unobserved(scenario, [read.plural for read in reads]),
+        unobserved(scenario, watched),
         _foreign(writes),
         _errors(writes),
         _times(scenario),
         others,
-        shown_otherwise(scenario, [read.plural for read in reads]),
+        shown_otherwise(scenario, watched),
         _taken(writes, created([step.requests for step in reference.steps])),
         _leases(scenario, reference.leases),
         _refused(scenario),

@@ -40,6 +40,8 @@ class Result:
     steps: list[StepResult] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
     """The collections that the controller lists or watches, also at its start."""
+    watched: list[Read] = field(default_factory=list)
+    """The collections that it watches."""
     leases: list[Lease] = field(default_factory=list)
     """The leases that it writes."""
     struck: bool = True

@@ -18,7 +18,7 @@ from inkube.apiserver.explore import acting, controllers, invariants, judges, sp
 from inkube.apiserver.explore.actions import Action
 from inkube.apiserver.explore.controllers import Running, Suite
 from inkube.apiserver.explore.objectplans import Space
-from inkube.apiserver.explore.observations import is_write, leases, reads
+from inkube.apiserver.explore.observations import Read, is_write, leases, reads
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
@@ -112,6 +112,7 @@ class _Run:
         self._plan = plan
         self._expected = expected
         self._running: Running | None = None
+        self._watched: dict[Read, None] = {}
         self._seen = self._acted = 0
         self._next = 0
 
@@ -135,6 +136,7 @@ class _Run:
                 result.exit_code = self._running.exit_code
                 await self._running.stop()
         result.reads = reads(self._log.requests)
+        result.watched = list(self._watched)
         result.leases = leases(self._log.requests)
         result.log = controllers.tail(self._output)
         result.history = [str(change).strip() for change in self._log.history()]
@@ -288,6 +290,8 @@ class _Run:
 
     async def _end(self, index: int, began: float, before: int) -> StepResult:
         converged = await self._converge(index)
+        for each in self._server.streams.open():
+            self._watched[Read(each.group, each.resource)] = None
         changes = self._log.history()[before:]
         deleted = frozenset(acting.named(each.object) for each in changes if each.type == "DELETED")
         requests = list(self._log.requests[self._seen :])

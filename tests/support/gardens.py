@@ -132,7 +132,7 @@ def controller(reconcile: Reconcile) -> Coroutine:
             await asyncio.sleep(RETRY_SECONDS)
 
     async def work(kubeconfig: Path) -> None:
-        async with ClientSession(_server(kubeconfig), read_bufsize=2**20) as session:
+        async with ClientSession(server_of(kubeconfig), read_bufsize=2**20) as session:
             api = Api(session)
             if reconcile in LED:
                 await _led(api, loop, stops=LED[reconcile])
@@ -184,7 +184,8 @@ async def _renew(api: Api, identity: str) -> bool:
     return True
 
 
-def _server(kubeconfig: Path) -> str:
+def server_of(kubeconfig: Path) -> str:
+    """Return the address in a kubeconfig."""
     config = yaml.safe_load(kubeconfig.read_text())
     return str(config["clusters"][0]["cluster"]["server"])
 
