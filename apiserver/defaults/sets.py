@@ -2,10 +2,12 @@
 
 To create them at the start would take longer than the rest of the start, and most servers of tests
 never read them. Existing objects stay, changed or not. Deleted objects are created again at the
-next start. With RBAC, its roles are created at the start, because they decide about every request.
+next start. With RBAC, its roles are created at the start, because they decide about every request,
+and those that exist receive what they lack.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from inkube.apiserver.defaults import contents
@@ -185,10 +187,21 @@ class Defaults:
             return contents.objects.config_maps(now, self._authority)
         return contents.objects.priority_classes()
 
+    async def _reconcile(self, entry: Entry, obj: Object) -> None:
+        """Add what is missing in a default role or binding. Another server on the same data can be
+        faster: it adds the same."""
+        value = contents.reconciling.reconciled(entry.value, obj)
+        if value != entry.value:
+            with contextlib.suppress(errors.Conflict, errors.NotFound):
+                await self._store.update(entry.key, value, entry.revision)
+
     async def _create(self, plural: str, obj: Object) -> None:
         meta = obj["metadata"]
         key = keys.key(plural, meta.get("namespace", ""), meta["name"])
-        if self._store.get(key) is not None:
+        entry = self._store.get(key)
+        if entry is not None:
+            if plural in contents.reconciling.PLURALS:
+                await self._reconcile(entry, obj)
             return
         head = {name: meta[name] for name in ("name", "namespace") if name in meta}
         stored = {

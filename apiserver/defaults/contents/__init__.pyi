@@ -1,2 +1,3 @@
 from inkube.apiserver.defaults.contents import objects as objects
+from inkube.apiserver.defaults.contents import reconciling as reconciling
 from inkube.apiserver.defaults.contents import roles as roles
