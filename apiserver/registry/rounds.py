@@ -24,6 +24,11 @@ class PluginRounds:
         self._due: set[Hashable] = set()
         self._output = b""
 
+    @property
+    def number(self) -> int:
+        """The number of the round: 0, or 1 for calls again."""
+        return int(self._rounds.is_reinvocation)
+
     def start_round(self, obj: Object | None) -> None:
         """Begin the plugin's part of a round. `obj` is the object that it receives."""
         if self._rounds.is_reinvocation and orjson.dumps(obj) != self._output:

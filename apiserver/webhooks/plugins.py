@@ -49,7 +49,11 @@ def _hooks(
 ) -> "list[reviews.Hook]":
     """Return the webhooks of all configurations under a prefix."""
     entries = store.list(prefix)
-    specs = [spec for entry in entries for spec in entry.value.get("webhooks") or ()]
+    specs = [
+        (entry.value["metadata"]["name"], spec)
+        for entry in entries
+        for spec in entry.value.get("webhooks") or ()
+    ]
     return dispatcher().hooks(specs) if specs else []
 
 

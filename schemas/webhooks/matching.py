@@ -29,8 +29,10 @@ class Request:
 class Hook:
     """One webhook of a configuration, with kube-apiserver's defaults."""
 
-    def __init__(self, spec: Object) -> None:
+    def __init__(self, spec: Object, configuration: str = "") -> None:
         self.spec = spec
+        self.configuration = configuration
+        """The name of the configuration."""
         self.name: str = spec["name"]
         self.client: Object = spec["clientConfig"]
         self.rules: list[Object] = spec.get("rules") or []

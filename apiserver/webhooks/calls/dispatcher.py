@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import orjson
+
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import Samples, Write, intake
 from inkube.apiserver.webhooks.calls.caller import WebhookCaller
@@ -35,6 +37,7 @@ _IGNORED_FAILURES = "apiserver_admission_webhook_fail_open_count"
 _REJECTIONS = "apiserver_admission_webhook_rejection_count"
 _MAX_CODE = 600
 """The highest code in metrics; higher ones are counted as this one."""
+_ANNOTATIONS = "webhook.admission.k8s.io/"
 
 
 class CallFailed(Exception):
@@ -60,9 +63,10 @@ class Dispatcher:
         self._uid = uid
         self._samples = samples or Samples()
 
-    def hooks(self, specs: Iterable[Object]) -> list[Hook]:
-        """Read the webhooks of configurations, once for all writes."""
-        return [Hook(spec) for spec in specs]
+    def hooks(self, specs: Iterable[tuple[str, Object]]) -> list[Hook]:
+        """Read the webhooks of configurations, each with the name of its configuration, once for
+        all writes."""
+        return [Hook(spec, configuration) for configuration, spec in specs]
 
     async def mutate(self, hooks: list[Hook], write: Write) -> None:
         """Call mutating webhooks, which change the object in place. Raises StatusError."""
@@ -70,12 +74,13 @@ class Dispatcher:
         invoked = write.rounds_of("MutatingAdmissionWebhook")
         invoked.start_round(write.object)
         changed = False
-        for hook in hooks:
+        for index, hook in enumerate(hooks):
             seen = await asking.concerns(hook)
             if seen is None or not invoked.needs_call(hook):
                 continue
+            place = f"round_{invoked.number}_index_{index}"
             with _waiting(write):
-                is_changed = await self._call_mutating(hook, asking, seen)
+                is_changed = await self._call_mutating(hook, asking, seen, place)
             if is_changed:
                 changed = True
                 invoked.mark_changed()
@@ -92,39 +97,53 @@ class Dispatcher:
         """
         asking = self._admission(write)
         asked = [
-            (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
+            (hook, seen, f"round_0_index_{index}")
+            for index, hook in enumerate(hooks)
+            if (seen := await asking.concerns(hook)) is not None
         ]
         with _waiting(write):
             outcomes = await asyncio.gather(
-                *(self._call_validating(hook, asking, seen) for hook, seen in asked),
+                *(self._call_validating(hook, asking, seen, place) for hook, seen, place in asked),
                 return_exceptions=True,
             )
         for outcome in outcomes:
             if outcome is not None:
                 raise outcome
 
-    async def _call_mutating(self, hook: Hook, admission: HookAdmission, view: RequestView) -> bool:
-        """Call a mutating webhook, apply its patch, and return whether the object changed."""
+    async def _call_mutating(
+        self, hook: Hook, admission: HookAdmission, view: RequestView, place: str
+    ) -> bool:
+        """Call a mutating webhook, apply its patch, and return whether the object changed. `place`
+        is its round and index, for annotations of audit events."""
+        notes, source = admission.write.notes, _source(hook)
+        changed = False
         try:
             answer = await self._call_hook(hook, admission, view, is_mutating=True)
             operations = _operations(hook, answer, view)
+            if operations and view.object is not None:
+                patched = _apply_patch(view.object, operations)
+                changed = await admission.change(view, patched)
+                patch = {**source, "patch": operations, "patchType": "JSONPatch"}
+                notes.annotate(f"patch.{_ANNOTATIONS}{place}", orjson.dumps(patch).decode())
         except CallFailed as error:
-            if hook.ignores_failures:
-                return False
-            raise _failure(hook, error) from error
-        if not operations or view.object is None:
-            return False
-        patched = _apply_patch(view.object, operations)
-        return await admission.change(view, patched)
+            if not hook.ignores_failures:
+                raise _failure(hook, error) from error
+            notes.annotate(f"failed-open.mutation.{_ANNOTATIONS}{place}", hook.name)
+        finally:
+            told = {**source, "mutated": changed}
+            notes.annotate(f"mutation.{_ANNOTATIONS}{place}", orjson.dumps(told).decode())
+        return changed
 
     async def _call_validating(
-        self, hook: Hook, admission: HookAdmission, view: RequestView
+        self, hook: Hook, admission: HookAdmission, view: RequestView, place: str
     ) -> None:
         try:
             await self._call_hook(hook, admission, view, is_mutating=False)
         except CallFailed as error:
             if not hook.ignores_failures:
                 raise _failure(hook, error) from error
+            key = f"failed-open.validating.{_ANNOTATIONS}{place}"
+            admission.write.notes.annotate(key, hook.name)
 
     def _admission(self, write: Write) -> HookAdmission:
         return HookAdmission(write, self._store, self._authorizer)
@@ -194,6 +213,11 @@ def _waiting(write: Write) -> Iterator[None]:
     finally:
         if write.request.lifetime is not None:
             write.request.lifetime.waited += time.perf_counter() - begun
+
+
+def _source(hook: Hook) -> Object:
+    """Return a webhook as annotations of audit events name it."""
+    return {"configuration": hook.configuration, "webhook": hook.name}
 
 
 def _operations(hook: Hook, response: ReviewResponse, view: RequestView) -> list[Any]:

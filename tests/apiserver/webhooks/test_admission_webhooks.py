@@ -267,3 +267,38 @@ async def test_calls_are_measured_by_webhook_and_outcome(server, endpoint):
     }
     ignored = ("_bucket", "_sum", "_created")
     assert {name: n for name, n in found.items() if not any(map(name.count, ignored))} == expected
+
+
+@pytest.mark.parametrize("level", ["Metadata", "Request"])
+async def test_audit_events_name_what_webhooks_changed(tmp_path, endpoint, web_of, level):
+    log, policy = tmp_path / "audit.log", tmp_path / "policy"
+    rules = [{"level": level, "resources": [{"resources": ["configmaps"]}]}]
+    head = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]}
+    policy.write_text(json.dumps({**head, "rules": rules}))
+    patch = [{"op": "add", "path": "/data", "value": {"x": "1"}}]
+    encoded = base64.b64encode(json.dumps(patch).encode()).decode()
+    endpoint.answer = {"allowed": True, "patchType": "JSONPatch", "patch": encoded}
+    async with (
+        APIServer(audit_log=log, audit_policy_file=policy, modules="none") as server,
+        web_of(server) as client,
+    ):
+        await configure(server, endpoint.url, "Mutating")
+        await configure(server, "https://127.0.0.1:1", failurePolicy="Ignore")
+        made = await client.ask(
+            "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "a"}}
+        )
+        assert made.code == 201
+    [event] = map(json.loads, log.read_text().splitlines())
+    source = {"configuration": "mutating.example.com", "webhook": "ear.example.com"}
+    annotations = {
+        key: value for key, value in event["annotations"].items() if "webhook.admission" in key
+    }
+    assert json.loads(annotations.pop("mutation.webhook.admission.k8s.io/round_0_index_0")) == {
+        **source, "mutated": True,
+    }  # fmt: skip
+    failed = annotations.pop("failed-open.validating.webhook.admission.k8s.io/round_0_index_0")
+    assert failed == "ear.example.com"
+    if level == "Request":
+        found = json.loads(annotations.pop("patch.webhook.admission.k8s.io/round_0_index_0"))
+        assert found == {**source, "patch": patch, "patchType": "JSONPatch"}
+    assert not annotations
