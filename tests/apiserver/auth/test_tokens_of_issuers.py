@@ -60,7 +60,7 @@ class Issuer:
 
 @pytest.fixture
 async def issuer():
-    """A running issuer. `issuer.authority` is the authority of its certificate, as PEM."""
+    """A running issuer, with the authority of its certificate."""
     made, authority = Issuer(), trustme.CA()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("127.0.0.1").configure_cert(context)
