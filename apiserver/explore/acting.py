@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
 from inkube.apiserver import manifests
 from inkube.apiserver.explore.actions import Action, Target
+from inkube.apiserver.explore.observations import Lease
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.states import IGNORED, LABEL, State, kind_of, state_of
 from inkube.apiserver.registry import keys
@@ -152,11 +153,16 @@ async def _hold_lease(
     await server.client.patch(LEASES, name, namespace, patch=patch)
 
 
-def lease_seconds(server: APIServer) -> float:
-    """Return the longest time that a controller waits for the lease of a killed one."""
-    leases = [entry.value for entry in server.store.list(keys.prefix("leases"))]
-    controllers = [each for each in leases if each["metadata"]["namespace"] != "kube-node-lease"]
-    seconds = [float(each["spec"].get("leaseDurationSeconds") or 0) for each in controllers]
+def lease_seconds(server: APIServer, leases: Collection[Lease]) -> float:
+    """Return the longest time that a controller waits for one of its leases, after a kill."""
+    stored = [entry.value for entry in server.store.list(keys.prefix("leases"))]
+    own = [
+        each
+        for each in stored
+        if Lease(each["metadata"]["namespace"], each["metadata"]["name"]) in leases
+        and each["spec"].get("holderIdentity") != SOMEBODY
+    ]
+    seconds = [float(each["spec"].get("leaseDurationSeconds") or 0) for each in own]
     return max(seconds, default=0.0)
 
 

@@ -349,7 +349,7 @@ class _Run:
         controller waits for the lease of a killed one."""
         taken = self._expected.seconds[index] if self._expected else 0.0
         limit = max(patience.limit(self._scenario.converged.within), 3 * taken)
-        return limit + acting.lease_seconds(self._server)
+        return limit + acting.lease_seconds(self._server, leases(self._log.requests))
 
     async def _start(self) -> None:
         """Start the controller, and wait until it watches or has sent a request."""
