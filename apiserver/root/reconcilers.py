@@ -9,7 +9,7 @@ from functools import partial
 from inkube.apiserver import catalog as catalogs
 from inkube.apiserver import triggers
 from inkube.apiserver.catalog import LiveCatalog
-from inkube.apiserver.registry import Installer
+from inkube.apiserver.registry import Installer, UnresolvedError
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
@@ -110,7 +110,17 @@ def at_first_object(
 
 def _of_hints(core: Core) -> list[Trigger]:
     hints, manager, since = builtin.hints, core.manager, core.base.store.revision
-    wanted = hints.ALWAYS if core.options.workloads else (*hints.OF_WORKLOADS, *hints.ALWAYS)
+
+    def unresolved(namespace: str, name: str, port: int) -> str:
+        try:
+            core.addresses.find(namespace, name, port)
+        except UnresolvedError as error:
+            return str(error)
+        return ""
+
+    wanted = [*hints.ALWAYS, *hints.of_webhooks(unresolved)]
+    if not core.options.workloads:
+        wanted += hints.OF_WORKLOADS
     return [
         Trigger(each.resource.resource, triggers.exists, partial(hints.add, manager, each, since))
         for each in wanted

@@ -16,6 +16,8 @@ from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Manager, Watch
 from inkube.schemas.meta import GVR
 
+Unresolved = Callable[[str, str, int], str]
+"""Returns why no address is known for the port of a Service (namespace, name, port), or ""."""
 REASON = "NothingActs"
 MOST = 25
 """Objects of one kind with an Event, at most; whoever creates more has read some."""
@@ -30,6 +32,14 @@ class Hint(NamedTuple):
     """Why its objects wait, and what to do."""
     waits: Callable[[Object], bool] = bool
     """Whether an object waits; all objects by default."""
+    why: Callable[[Object], str] | None = None
+    """Returns the text for an object, or "" if it does not wait, where both depend on it."""
+
+    def text_for(self, obj: Object) -> str:
+        """Return why an object waits, or "" if it does not."""
+        if self.why is not None:
+            return self.why(obj)
+        return self.text if self.waits(obj) else ""
 
 
 def _is_unscheduled(pod: Object) -> bool:
@@ -86,6 +96,27 @@ ALWAYS = (
 """Hints of every server."""
 
 
+def of_webhooks(unresolved: Unresolved) -> tuple[Hint, ...]:
+    """Return the hints about webhooks whose Service has no address in this server."""
+    group, version = "admissionregistration.k8s.io", "v1"
+    plurals = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
+
+    def why(configuration: Object) -> str:
+        for webhook in configuration.get("webhooks") or ():
+            service = (webhook.get("clientConfig") or {}).get("service")
+            if service is None:
+                continue
+            place = service["namespace"], service["name"]
+            if reason := unresolved(*place, service.get("port", 443)):
+                return (
+                    f"This server cannot call webhook {webhook['name']}: {reason}. Start it with "
+                    f"--service-address {'/'.join(place)}=HOST:PORT, or give the webhook a url."
+                )
+        return ""
+
+    return tuple(Hint(GVR(group, version, plural), "", why=why) for plural in plurals)
+
+
 def add(manager: Manager, hint: Hint, since: int) -> None:
     """Add the controller of one hint to the manager. It writes an Event about each object that
     waits and is new since a revision, and ends after MOST of them."""
@@ -98,10 +129,11 @@ def add(manager: Manager, hint: Hint, since: int) -> None:
     async def reconcile(key: Key) -> None:
         nonlocal written
         obj = informer.get(key)
-        if obj is None or removals or not hint.waits(obj):
+        text = "" if obj is None or removals else hint.text_for(obj)
+        if obj is None or not text:
             return
         written += 1
-        await recorder.normal(obj, REASON, hint.text)
+        await recorder.normal(obj, REASON, text)
         if written == MOST:  # its informer would decode every further object
             removals.append(asyncio.create_task(manager.remove(name)))
 

@@ -1,4 +1,5 @@
-"""The tests of examples/go and examples/node themselves, if their toolchain is installed."""
+"""The tests of examples/go, if its toolchain is installed; `test_walks` runs those of
+examples/node."""
 
 import os
 import shutil
@@ -30,14 +31,6 @@ def run(environment: dict[str, str], folder: Path, *command: str) -> str:
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     return done.stdout
-
-
-def test_the_helper_for_node(environment: dict[str, str]) -> None:
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    text = run(environment, EXAMPLES / "node", "node", "--test")
-    assert "# pass 5" in text
-    assert "# skipped 0" in text
 
 
 def test_the_helper_for_go(environment: dict[str, str], tmp_path: Path) -> None:

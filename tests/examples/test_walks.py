@@ -1,11 +1,14 @@
 """Every example with console blocks in its README behaves as described, in its own folder."""
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 
 import pages
 import pytest
+
+from inkube.apiserver.commands.example import example_command
 
 EXAMPLES = pages.ROOT / "examples"
 ELSEWHERE = {"porch"}
@@ -19,7 +22,19 @@ NEEDED = {"kopf": ("kopf", "kubernetes")}
 
 
 def test_there_are_some() -> None:
-    assert {"chaos", "crd-author", "incident", "kopf"} <= set(WALKS)
+    assert {"boats", "chaos", "crd-author", "incident", "kopf", "node"} <= set(WALKS)
+
+
+@pytest.mark.parametrize(
+    "readme", sorted(EXAMPLES.glob("*/README.md")), ids=lambda path: path.parent.name
+)
+def test_a_readme_says_what_it_shows_and_how_long_it_takes(readme: Path) -> None:
+    _, first, *_ = readme.read_text().split("\n\n")
+    found = re.fullmatch(r"It shows .+[.]\nRun time: (.+)[.]", first)
+    assert found is not None, first
+    table = (pages.ROOT / "docs/howto/examples.md").read_text()
+    rows = [line for line in table.splitlines() if f"`inkube example {readme.parent.name}`" in line]
+    assert [row.rsplit("|", 2)[1].strip() for row in rows] in ([found[1]], [])
 
 
 @pytest.mark.parametrize("name", WALKS)
@@ -28,10 +43,11 @@ def test_an_example_does_what_its_readme_says(name: str, tmp_path: Path) -> None
     for package in NEEDED.get(name, ()):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
-    if "kubectl" in page and shutil.which("kubectl") is None:
-        pytest.skip("kubectl is not installed")
-    folder = tmp_path / "example"
-    shutil.copytree(EXAMPLES / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for program in ("kubectl", "node"):
+        if program in pages.tools(page) and shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed")
+    folder = tmp_path / "example"  # as `inkube example` writes it into an empty folder
+    example_command.main([name, str(folder)], standalone_mode=False)
     (folder / "examples").mkdir()  # without copies of the other examples
     with pages.Reader(tmp_path, at=folder) as reader:
         reader.read(page)

@@ -102,3 +102,32 @@ async def test_a_server_writes_a_bounded_number_and_none_about_older_objects(tmp
     async with APIServer(data=tmp_path / "it.db", hints=True) as server:
         await server.settled()
         assert len((await server.client.list("v1/events")).items) == before
+
+
+def _webhook(kind: str, **client_config: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": "hook"},
+        "webhooks": [{
+            "name": "hook.example.com", "clientConfig": client_config, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore",
+        }],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["Mutating", "Validating"])
+async def test_a_webhook_without_an_address_says_which_service_it_misses(kind: str):
+    service = {"namespace": "default", "name": "hook"}
+    async with APIServer(hints=True) as server:
+        await server.client.create(_webhook(f"{kind}WebhookConfiguration", service=service))
+        (text,) = (await _hinted(server)).values()
+    assert 'cannot call webhook hook.example.com: service "hook" not found' in text
+    assert "--service-address default/hook=HOST:PORT" in text
+
+
+async def test_a_webhook_with_an_address_says_nothing():
+    service = {"namespace": "default", "name": "hook"}
+    async with APIServer(hints=True, service_addresses=["default/hook=127.0.0.1:9"]) as server:
+        await server.client.create(_webhook("ValidatingWebhookConfiguration", service=service))
+        url = _webhook("MutatingWebhookConfiguration", url="https://127.0.0.1:9/")
+        await server.client.create(url)
+        assert await _hinted(server) == {}
