@@ -19,7 +19,7 @@ ANSWERED := $(addprefix tests/,$(addprefix apiserver/,http watching faults subre
   $(addprefix conformance/test_floor.py::,test_the_recorded_conversations_hold \
   test_the_recorded_kubectl_sessions_hold))
 
-.PHONY: help serve test test-all plain uncrowded crowded lint workflows types exams rounds conformance matrix bench docs dist binary
+.PHONY: help serve test test-all plain uncrowded crowded lint workflows types exams rounds conformance matrix bench docs views dist binary
 
 help:  ## these lines
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-17s %s\n", $$1, $$2 }'
@@ -92,6 +92,9 @@ docs: $(STAMP)  ## docs/ as a site, in site/; field-path maps and definitions fi
 	$(BIN)/inkube definitions export --docs docs/fields
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build $(ARGS)
 	@echo "Open site/index.html in a browser: file://$(CURDIR)/site/index.html"
+
+views: $(STAMP)  ## the pictures and trees of the console's pages that a test compares
+	INKUBE_VIEWS=make $(BIN)/python -m pytest -q tests/apiserver/console/test_views.py $(ARGS)
 
 dist: $(STAMP)  ## the wheel, in dist/
 	$(BIN)/python -m pip wheel --quiet --no-deps -w dist .

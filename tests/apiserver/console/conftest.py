@@ -103,7 +103,7 @@ def expect(browser):
     return found
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def world_of():
     """`world_of(kube)`: a git host, and a healthy Repository that uses it."""
 
