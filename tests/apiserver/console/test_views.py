@@ -103,7 +103,7 @@ def page(browser: Any, filled: Kube) -> Iterator[Any]:
     found.clock.set_fixed_time(filled.clock.now() + timedelta(minutes=3))
     found.goto(f"{filled.url}/console/")
     # the first readers of some kinds create their default objects, which the sidebar then shows
-    found.get_by_role("main").get_by_role("link", name="ServiceCIDR").wait_for()
+    found.locator("a.button", has_text="ServiceCIDR").wait_for()
     found.reload()
     found.locator("main:not(.loading) h1").first.wait_for()
     views.prepared(found, VARIES)
