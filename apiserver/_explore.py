@@ -14,5 +14,4 @@ they are first used.
 
 from inkube.schemas import lazy
 
-__getattr__ = lazy.described(lazy.exports(__name__))
-__dir__ = lazy.listing(__name__)
+__getattr__, __dir__ = lazy.public(__name__)

@@ -35,5 +35,4 @@ For pytest: PYTEST_DONT_REWRITE.
 from inkube.schemas import lazy
 
 __version__ = "0.2.0"
-__getattr__ = lazy.described(lazy.exports(__name__))
-__dir__ = lazy.listing(__name__)
+__getattr__, __dir__ = lazy.public(__name__)

@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -49,6 +49,7 @@ from inkube.apiserver.http import (
 )
 from inkube.apiserver.registry import Delegate, Lifetime, Registry, Resources, Samples, User
 from inkube.schemas import status
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.storage import StorageError
 
@@ -91,9 +92,9 @@ class Parts:
     origins: Origins
     metrics: Metrics
     samples: Samples
-    endpoints: dict[str, Endpoint]
+    endpoints: Mapping[str, Endpoint | Lazy[Endpoint]]
     """Exact paths outside resources, such as `/healthz`. A key that ends with `/` is a prefix."""
-    pages: Endpoint
+    pages: Lazy[Endpoint]
     """The handler for paths below `console.ROOT`: files that are served without authentication."""
     faults: Faults | None
     """None if faults were applied before requests arrive here."""
@@ -333,7 +334,7 @@ class App:
     ) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
-            return await parts.pages(request, info, ANONYMOUS)
+            return await parts.pages()(request, info, ANONYMOUS)
         if info.is_resource and not info.namespace:
             info = parts.routes.with_namespace(info)
         try:
@@ -483,7 +484,8 @@ class App:
             handler = endpoints.get(f"/{root}/")
         if handler is None:
             return responses.plain_not_found()
-        return await handler(request, info, user)
+        serve = handler() if isinstance(handler, Lazy) else handler
+        return await serve(request, info, user)
 
     def _is_below_version(self, path: str) -> bool:
         """Whether a path begins with a version of a group that the generic server routes."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
@@ -30,43 +30,30 @@ from inkube.schemas import lazy
 from inkube.storage import StorageError
 
 logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
+_UNLISTED = frozenset({"import-module"})
+"""Commands that inkube itself runs."""
 
 
 class _Commands(click.Group):
-    """The commands of this module, and those in `commands`, which are loaded late."""
+    """The commands of this module, and those that `commands` offers, each of which is loaded at its
+    first use: `world_command` is `inkube world`."""
 
-    later: ClassVar[Mapping[str, str]] = {
-        "capture": "capture_command",
-        "check": "check_command",
-        "completion": "completion_command",
-        "definitions": "definitions_command",
-        "diff": "diff_command",
-        "envtest-assets": "envtest_assets",
-        "etcd": "etcd_command",
-        "example": "example_command",
-        "explore": "explore_command",
-        "import": "import_dump_command",
-        "kube-apiserver": "kube_apiserver",
-        "log": "log_command",
-        "plan": "plan_command",
-        "repair": "repair_command",
-        "snapshot": "snapshot_command",
-        "test": "policy_test_command",
-        "upgrade": "upgrade_command",
-        "validate": "validate_command",
-        "world": "world_command",
-    }
-    """Command → its name in `commands`."""
-    unlisted: ClassVar[Mapping[str, str]] = {"import-module": "import_command"}
-    """Commands that inkube itself runs."""
+    @property
+    def later(self) -> Mapping[str, str]:
+        """Command → its name in `commands`."""
+        return {
+            name.removesuffix("_command").replace("_", "-"): name
+            for name in commands.__all__
+            if name.endswith("_command")
+        }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, also of those that are not loaded."""
-        return sorted({*super().list_commands(ctx), *self.later})
+        return sorted({*super().list_commands(ctx), *self.later} - _UNLISTED)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, and return it; None if it does not exist."""
-        name = self.later.get(cmd_name) or self.unlisted.get(cmd_name)
+        name = self.later.get(cmd_name)
         if name is None:
             return super().get_command(ctx, cmd_name)
         found: click.Command = getattr(commands, name)

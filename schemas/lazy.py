@@ -9,9 +9,9 @@ that a table of data names.
     __init__.pyi    from inkube.apiserver.discovery.groups import Discovery as Discovery
     __init__.py     __getattr__ = lazy.exports(__name__)
 
-A public module has `__getattr__ = lazy.described(lazy.exports(__name__))`, so that `help` shows
-the members of its classes, and `__dir__ = lazy.listing(__name__)`, so that `help` and completion
-list its names. The stub has the name of the module and is next to it.
+A public module has `__getattr__, __dir__ = lazy.public(__name__)`: `help` also shows the members of
+its classes, and `help` and completion list its names. The stub has the name of the module and is
+next to it.
 
 Other rooms import the room and write `discovery.Discovery`. `tests/apiserver/test_cold_start.py`
 lists the modules that a start must not load.
@@ -62,7 +62,7 @@ def exports(package: str) -> Callable[[str], Any]:
     return find
 
 
-def described(find: Callable[[str], Any]) -> Callable[[str], Any]:
+def _described(find: Callable[[str], Any]) -> Callable[[str], Any]:
     """A public module's `__getattr__`: the documentation of its dataclasses and named tuples lists
     their members, with the strings below them. Access to the documentation reads the sources.
     """
@@ -89,13 +89,14 @@ class _MembersDoc:
         return text
 
 
-def listing(package: str) -> Callable[[], list[str]]:
-    """A package's `__dir__`: the names in its stub, and its version if it has one."""
+def public(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """A public module's `__getattr__` and `__dir__`: the names in its stub, and its version if it
+    has one."""
 
     def names() -> list[str]:
         return sorted({*_read(package), *({"__version__"} & vars(sys.modules[package]).keys())})
 
-    return names
+    return _described(exports(package)), names
 
 
 def _read(package: str) -> dict[str, tuple[str, str]]:

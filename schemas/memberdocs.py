@@ -1,7 +1,7 @@
 """Documentation of a class with its members, for `help`: read from the source of the class.
 
 A member of a dataclass or named tuple is described by the string below it, which Python does not
-keep, or by its help if it is an option (`options`). `lazy.described` uses this module for the
+keep, or by its help if it is an option (`options`). `lazy.public` uses this module for the
 documentation of a public class.
 """
 

@@ -8,8 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
-from inkube.schemas import status
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
@@ -54,7 +53,7 @@ class ServiceAccounts(Plugin):
         spec = pod["spec"]
         name = spec.get("serviceAccountName") or DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = await self._account(pod, request.namespace, write.name)
+        account = await self._account(pod, write)
         if _mounts(account, spec):
             self._mount(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
@@ -69,15 +68,16 @@ class ServiceAccounts(Plugin):
         if _is_mirror(pod):
             why = _wrong_with_mirror(pod["spec"])
         else:
-            account = await self._account(pod, request.namespace, write.name)
+            account = await self._account(pod, write)
             notes = account["metadata"].get("annotations") or {}
             limited = notes.get(_ENFORCED, "").lower() in ("true", "t", "1")
             why = next(_not_referenced(account, pod["spec"]), "") if limited else ""
         if why:
-            raise status.forbidden("", "pods", write.name, why)
+            raise refused(write, why)
 
-    async def _account(self, pod: Object, namespace: str, name: str) -> Object:
+    async def _account(self, pod: Object, write: Write) -> Object:
         """Return the pod's account. Raises StatusError 403 if it does not exist."""
+        namespace = write.request.namespace
         wanted = pod["spec"].get("serviceAccountName") or ""
         key = keys.key("serviceaccounts", namespace, wanted)
         if wanted == DEFAULT and self._store.get(key) is None:
@@ -88,7 +88,7 @@ class ServiceAccounts(Plugin):
                 f"error looking up service account {namespace}/{wanted}: "
                 f'serviceaccount "{wanted}" not found'
             )
-            raise status.forbidden("", "pods", name, why)
+            raise refused(write, why)
         found: Object = entry.value
         return found
 

@@ -8,8 +8,7 @@ plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes as Action
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
-from inkube.schemas import status
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, refused
 from inkube.schemas.builtin import pem
 
 _GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
@@ -43,7 +42,7 @@ class _SignerRight(Plugin):
             if (await auth.decided(self._authorizer, action)).allowed:
                 return
         why = f'user not permitted to {verb} requests with signerName "{signer}"'
-        raise status.forbidden(_GROUP, _PLURAL, write.name, why)
+        raise refused(write, why)
 
 
 class CertificateApproval(_SignerRight):
@@ -91,7 +90,7 @@ class CertificateSubjectRestriction(Plugin):
             groups = auth.signers.organizations(block[1])
         except ValueError as error:
             why = f"failed to parse CSR: {error}"
-            raise status.forbidden(_GROUP, _PLURAL, write.name, why) from error
+            raise refused(write, why) from error
         if _MASTERS in groups:
             why = f"use of {_CLIENT} signer with {_MASTERS} group is not allowed"
-            raise status.forbidden(_GROUP, _PLURAL, write.name, why)
+            raise refused(write, why)

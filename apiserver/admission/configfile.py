@@ -27,8 +27,11 @@ class Settings(NamedTuple):
     allowed_tolerations: Sequence[Object] = ()
 
 
-def read(path: Path) -> Settings:
-    """Read a file. Raises OSError, and ValueError for a file that is no such configuration."""
+def read(path: Path | None) -> Settings:
+    """Read a file; without one, return the defaults. Raises OSError, and ValueError for a file that
+    is no such configuration."""
+    if path is None:
+        return Settings()
     try:
         document = _load(path)
     except OSError as error:

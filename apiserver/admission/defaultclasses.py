@@ -5,8 +5,8 @@ Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, 
 volume/resize, network/defaultingressclass and nodetaint.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
-from inkube.schemas import quantity, status
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.schemas import quantity
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
@@ -104,15 +104,13 @@ class ClaimResize(Plugin):
         if claim is None or old is None or request.subresource or _size(claim) <= _size(old):
             return
         if (old.get("status") or {}).get("phase") != "Bound":
-            raise status.forbidden(
-                *_CLAIMS, write.name, "Only bound persistent volume claims can be expanded"
-            )
+            raise refused(write, "Only bound persistent volume claims can be expanded")
         if not self._may_grow(_class_of(claim), _class_of(old)):
             why = (
                 "only dynamically provisioned pvc can be resized and the storageclass that "
                 "provisions the pvc must support resize"
             )
-            raise status.forbidden(*_CLAIMS, write.name, why)
+            raise refused(write, why)
 
     def _may_grow(self, name: str | None, old: str | None) -> bool:
         if not name or name != old:

@@ -6,16 +6,9 @@ Follows plugin/pkg/admission/{network/denyserviceexternalips,gc}.
 from collections.abc import Iterator, Sequence
 
 from inkube.apiserver.auth import Attributes, Authorizer, of_object
-from inkube.apiserver.registry import Operation, Plugin, Resource, Resources, Write
-from inkube.schemas import status
+from inkube.apiserver.registry import Operation, Plugin, Resource, Resources, Write, refused
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
-
-
-def refused(write: Write, why: str) -> status.StatusError:
-    """Return the error 403 of an admission plugin (admission.NewForbidden)."""
-    resource = write.request.resource
-    return status.forbidden(resource.group, resource.plural, write.name, why)
 
 
 class ExternalAddresses(Plugin):

@@ -21,7 +21,7 @@ from inkube.apiserver.auth import (
     rules,
 )
 from inkube.apiserver.auth import Attributes as AuthorizationAttributes
-from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write
+from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write, refused
 from inkube.schemas import releases, status
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
@@ -75,9 +75,7 @@ class Escalation(Plugin):
         if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held = self._roles.rules_for(request.user, request.namespace).rules
             if rules.uncovered(held, [EVERYTHING, EVERY_PATH]):
-                raise _refused(
-                    write, "must have cluster-admin privileges to use an aggregationRule"
-                )
+                raise refused(write, "must have cluster-admin privileges to use an aggregationRule")
 
     async def _check_binding(self, write: Write, binding: Object) -> None:
         reference = binding.get("roleRef") or {}
@@ -106,7 +104,7 @@ class Escalation(Plugin):
         try:
             missing = rules.uncovered(held, granted)
         except rules.TooManyParts:
-            raise _refused(
+            raise refused(
                 write,
                 f"{_attempt(request.user)} the rules have more than {rules.MAX_PARTS} combinations "
                 "of groups, resources, verbs and names; divide them into several roles",
@@ -117,7 +115,7 @@ class Escalation(Plugin):
         why = _attempt(request.user) + "\n" + "\n".join(texts)
         if failure:
             why += f"; resolution errors: [{failure}]"
-        raise _refused(write, why)
+        raise refused(write, why)
 
 
 def _attempt(user: User) -> str:
@@ -126,10 +124,6 @@ def _attempt(user: User) -> str:
         f"user {quote(user.name)} (groups={groups}) is attempting to grant RBAC permissions "
         "not currently held:"
     )
-
-
-def _refused(write: Write, why: str) -> status.StatusError:
-    return status.forbidden(GROUP, write.request.resource.plural, write.name, why)
 
 
 def _is_collection(obj: Object, old: Object | None) -> bool:

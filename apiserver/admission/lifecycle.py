@@ -3,7 +3,7 @@
 Follows apiserver/pkg/admission/plugin/namespace/lifecycle.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import status
 from inkube.storage import Store
 
@@ -38,9 +38,7 @@ class NamespaceLifecycle(Plugin):
         request = write.request
         if write.operation == "DELETE":
             if write.name in IMMORTAL:
-                raise status.forbidden(
-                    "", "namespaces", write.name, "this namespace may not be deleted"
-                )
+                raise refused(write, "this namespace may not be deleted")
             return
         if request.namespace in self._alive:
             return
@@ -54,10 +52,8 @@ class NamespaceLifecycle(Plugin):
 
     def _terminating(self, write: Write) -> status.StatusError:
         request = write.request
-        error = status.forbidden(
-            request.resource.group,
-            request.resource.plural,
-            write.name,
+        error = refused(
+            write,
             f"unable to create new content in namespace {request.namespace} "
             "because it is being terminated",
         )

@@ -5,8 +5,7 @@ Follows plugin/pkg/admission/limitranger. `limitranges` contains the meaning of 
 
 from collections.abc import Iterator
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
-from inkube.schemas import status
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas.builtin import limitranges
 from inkube.schemas.objects import Object
 from inkube.storage import Store
@@ -41,9 +40,7 @@ class LimitRanger(Plugin):
             errors = limitranges.violations(write.object or {}, limit_range)
             if errors:
                 text = errors[0] if len(errors) == 1 else f"[{', '.join(dict.fromkeys(errors))}]"
-                raise status.forbidden(
-                    request.resource.group, request.resource.plural, write.name, text
-                )
+                raise refused(write, text)
 
     def _ranges(self, write: Write) -> Iterator[Object]:
         """Yield the LimitRanges of the namespace."""

@@ -13,6 +13,7 @@ from inkube.apiserver.registry import (
     changes,
     intake,
     keys,
+    refused,
 )
 from inkube.schemas import status
 from inkube.storage import Store
@@ -64,9 +65,4 @@ class NamespaceAutoProvision(Plugin):
             await write.engine.carry_out(request, changes.Create(request, body))
         except status.StatusError as error:
             if error.reason != status.Reason.ALREADY_EXISTS:
-                raise status.forbidden(
-                    write.request.resource.group,
-                    write.request.resource.plural,
-                    write.name,
-                    error.message,
-                ) from error
+                raise refused(write, error.message) from error

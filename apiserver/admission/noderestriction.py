@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from inkube.apiserver import auth
-from inkube.apiserver.admission.denials import refused
 from inkube.apiserver.auth import Attributes, Authorizer, decided
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import releases, status
 from inkube.schemas.builtin import pem
 from inkube.schemas.golang import quote

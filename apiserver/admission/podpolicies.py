@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import orjson
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podqos, resourcenames, tolerations
 from inkube.schemas.metadata import names as syntax
@@ -62,7 +62,7 @@ class AlwaysPullImages(_OfPods):
             policy = holder.get(member, "")
             if policy != "Always":
                 error = fielderrors.not_supported(f"{path}.{member}", policy, ["Always"])
-                raise status.forbidden("", "pods", write.name, error.text())
+                raise refused(write, error.text())
 
 
 def _pulled(spec: Object) -> Iterator[tuple[str, Object, str]]:
@@ -103,7 +103,7 @@ class HardTopologies(_OfPods):
                     f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but "
                     f"only key {_HOSTNAME} is allowed"
                 )
-                raise status.forbidden("", "pods", write.name, why)
+                raise refused(write, why)
 
 
 class NamespaceSelectors(_OfPods):
@@ -146,7 +146,7 @@ class NamespaceSelectors(_OfPods):
         own = pod["spec"].get("nodeSelector") or {}
         if any(own.get(key, value) != value for key, value in selector.items()):
             why = "pod node label selector conflicts with its namespace node label selector"
-            raise status.forbidden("", "pods", write.name, why)
+            raise refused(write, why)
         return selector
 
     def _check_allowed(self, write: Write, pod: Object) -> None:
@@ -154,7 +154,7 @@ class NamespaceSelectors(_OfPods):
         own = pod["spec"].get("nodeSelector") or {}
         if allowed and not own.items() <= allowed.items():
             why = "pod node label selector labels conflict with its namespace whitelist"
-            raise status.forbidden("", "pods", write.name, why)
+            raise refused(write, why)
 
 
 def _parsed(text: str) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ nodes.
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds,podtopologylabels}.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import status
 from inkube.schemas.builtin import rules, tolerations
 from inkube.schemas.objects import Object
@@ -92,8 +92,8 @@ class Priority(Plugin):
         found = self._class_of(spec)
         if found is None:
             why = f"no PriorityClass with name {spec['priorityClassName']} was found"
-            raise status.forbidden("", "pods", write.name, why)
-        _settle(write.name, spec, found)
+            raise refused(write, why)
+        _settle(write, spec, found)
 
     async def validate(self, write: Write) -> None:
         """Refuse a second default class."""
@@ -107,7 +107,7 @@ class Priority(Plugin):
                 why = (
                     f"PriorityClass {name} is already marked as default. Only one default can exist"
                 )
-                raise status.forbidden(*_CLASSES, write.name, why)
+                raise refused(write, why)
 
     def _class_of(self, spec: Object) -> Object | None:
         """Return the class that a pod names, or the default class; None without one."""
@@ -127,7 +127,7 @@ class Priority(Plugin):
         return default
 
 
-def _settle(name: str, spec: Object, priority_class: Object) -> None:
+def _settle(write: Write, spec: Object, priority_class: Object) -> None:
     """Set the values of the class. Raises StatusError 403 if the pod has other values."""
     value = priority_class.get("value", 0)
     policy = priority_class.get("preemptionPolicy", _PREEMPTION)
@@ -137,14 +137,14 @@ def _settle(name: str, spec: Object, priority_class: Object) -> None:
             f"spec; priority admission controller computed {value} from the given PriorityClass "
             "name"
         )
-        raise status.forbidden("", "pods", name, why)
+        raise refused(write, why)
     if spec.setdefault("preemptionPolicy", policy) != policy:
         why = (
             f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be "
             f"provided in pod spec; priority admission controller computed {policy} from the "
             "given PriorityClass name"
         )
-        raise status.forbidden("", "pods", name, why)
+        raise refused(write, why)
 
 
 class RuntimeClasses(Plugin):
@@ -165,11 +165,9 @@ class RuntimeClasses(Plugin):
             return
         spec, overhead = obj["spec"], _overhead(runtime)
         if overhead is not None and spec.setdefault("overhead", overhead) != overhead:
-            raise _rejected(
-                write.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-            )
+            raise _rejected(write, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
         scheduling = runtime.get("scheduling") or {}
-        _select(write.name, spec, scheduling.get("nodeSelector") or {})
+        _select(write, spec, scheduling.get("nodeSelector") or {})
         if scheduling.get("tolerations"):
             spec["tolerations"] = tolerations.merge(
                 spec.get("tolerations") or (), scheduling["tolerations"]
@@ -186,12 +184,10 @@ class RuntimeClasses(Plugin):
             asked = {}
         if overhead is None and asked is not None:
             raise _rejected(
-                write.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+                write, "Pod Overhead set without corresponding RuntimeClass defined Overhead"
             )
         if overhead is not None and asked != overhead:
-            raise _rejected(
-                write.name, "Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-            )
+            raise _rejected(write, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
 
     def _class_of(self, write: Write) -> Object | None:
         """Return the class that a pod names. Raises StatusError 403 if it does not exist."""
@@ -200,7 +196,7 @@ class RuntimeClasses(Plugin):
             return None
         entry = self._store.get(keys.key("runtimeclasses", "", name))
         if entry is None:
-            raise _rejected(write.name, f'RuntimeClass "{name}" not found')
+            raise _rejected(write, f'RuntimeClass "{name}" not found')
         found: Object = entry.value
         return found
 
@@ -210,7 +206,7 @@ def _overhead(runtime: Object) -> Object | None:
     return None if overhead is None else overhead.get("podFixed") or {}
 
 
-def _select(name: str, spec: Object, selector: Object) -> None:
+def _select(write: Write, spec: Object, selector: Object) -> None:
     """Merge the node selectors of pod and runtime class. Raises StatusError 403 if they
     conflict."""
     own = spec.get("nodeSelector") or {}
@@ -220,10 +216,10 @@ def _select(name: str, spec: Object, selector: Object) -> None:
                 f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
                 f"pod.spec.nodeSelector[{key}] = {own[key]}"
             )
-            raise status.forbidden("", "pods", name, why)
+            raise refused(write, why)
     if selector:
         spec["nodeSelector"] = {**selector, **own}
 
 
-def _rejected(name: str, why: str) -> status.StatusError:
-    return status.forbidden("", "pods", name, f"pod rejected: {why}")
+def _rejected(write: Write, why: str) -> status.StatusError:
+    return refused(write, f"pod rejected: {why}")

@@ -8,7 +8,7 @@ the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
+from inkube.apiserver.registry import Operation, Plugin, Resource, Write, refused
 from inkube.schemas import status
 from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
 from inkube.schemas.objects import Object
@@ -105,7 +105,7 @@ class PodSecurity(Plugin):
         broken = _violations(policy.enforce, pod)
         if broken:
             why = f'violates PodSecurity "{policy.enforce}": {_shown(broken)}'
-            raise status.forbidden("", "pods", write.name, why)
+            raise refused(write, why)
         self._warn(write, policy.warn, pod)
 
     def _judge_template(self, write: Write) -> None:

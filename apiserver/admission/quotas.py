@@ -18,8 +18,9 @@ from inkube.apiserver.registry import (
     StoreCache,
     Write,
     keys,
+    refused,
 )
-from inkube.schemas import quantity, status
+from inkube.schemas import quantity
 from inkube.schemas.builtin import quotas
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
@@ -87,11 +88,11 @@ class QuotaAdmission(OnDemand):
         if place == _PODS:
             why = quotas.unsaid(quotas.about(quota, *_PODS), write.object or {})
         if why:
-            raise status.forbidden(*place, write.name, f"failed quota: {name}: {why}")
+            raise refused(write, f"failed quota: {name}: {why}")
         uncounted = quotas.uncounted(quota, *place)
         if uncounted:
             text = f"status unknown for quota: {name}, resources: {','.join(uncounted)}"
-            raise status.forbidden(*place, write.name, text)
+            raise refused(write, text)
 
     def _check(self, write: Write, entry: Entry, amounts: quotas.Amounts) -> quotas.Amounts:
         """The usage including the write, for the resources that the quota limits. Raises
@@ -104,8 +105,7 @@ class QuotaAdmission(OnDemand):
         if beyond:
             name = entry.value["metadata"]["name"]
             why = quotas.refusal(name, beyond, requested, used, bounds)
-            resource = write.request.resource
-            raise status.forbidden(resource.group, resource.plural, write.name, why)
+            raise refused(write, why)
         return {name: used[name].add(requested[name]) for name in used}
 
     def _charge(self, write: Write, key: str, amounts: quotas.Amounts) -> list[writes.Write]:

@@ -8,22 +8,24 @@ from inkube.apiserver.commands import terminal as terminal
 from inkube.apiserver.commands import world as world
 from inkube.apiserver.commands.capture import capture_command as capture_command
 from inkube.apiserver.commands.completion import completion_command as completion_command
-from inkube.apiserver.commands.envtest import envtest_assets as envtest_assets
+from inkube.apiserver.commands.envtest import envtest_assets_command as envtest_assets_command
 from inkube.apiserver.commands.envtest import etcd_command as etcd_command
-from inkube.apiserver.commands.envtest import kube_apiserver as kube_apiserver
+from inkube.apiserver.commands.envtest import kube_apiserver_command as kube_apiserver_command
 from inkube.apiserver.commands.example import example_command as example_command
 from inkube.apiserver.commands.explore import explore_command as explore_command
 from inkube.apiserver.commands.export import definitions_command as definitions_command
 from inkube.apiserver.commands.history import diff_command as diff_command
 from inkube.apiserver.commands.history import log_command as log_command
-from inkube.apiserver.commands.importdump import import_dump_command as import_dump_command
-from inkube.apiserver.commands.importing import import_command as import_command
+from inkube.apiserver.commands.importdump import import_command as import_command
+from inkube.apiserver.commands.importing import import_module_command as import_module_command
 from inkube.apiserver.commands.moments import Moment as Moment
 from inkube.apiserver.commands.plan import plan_command as plan_command
-from inkube.apiserver.commands.policytest import policy_test_command as policy_test_command
+from inkube.apiserver.commands.policytest import test_command as test_command
 from inkube.apiserver.commands.repair import check_command as check_command
 from inkube.apiserver.commands.repair import repair_command as repair_command
 from inkube.apiserver.commands.snapshot import snapshot_command as snapshot_command
 from inkube.apiserver.commands.upgrade import upgrade_command as upgrade_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
 from inkube.apiserver.commands.world import world_command as world_command
+
+__all__: list[str]

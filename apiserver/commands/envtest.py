@@ -24,7 +24,7 @@ _WHOLE = {"ignore_unknown_options": True, "help_option_names": []}
 @click.option(
     "--kubernetes-version", default="", metavar="1.NN", help="Kubernetes to serve; the newest."
 )
-def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
+def envtest_assets_command(folder: Path | None, kubernetes_version: str) -> None:
     """Write kube-apiserver, etcd and kubectl for KUBEBUILDER_ASSETS; print the folder.
 
     Go and Java test suites that start them (envtest, jenvtest, kube-api-test) start inkube.
@@ -43,7 +43,7 @@ def envtest_assets(folder: Path | None, kubernetes_version: str) -> None:
 
 @click.command("kube-apiserver", context_settings=_WHOLE)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def kube_apiserver(arguments: tuple[str, ...]) -> None:
+def kube_apiserver_command(arguments: tuple[str, ...]) -> None:
     """Serve as kube-apiserver does, with its flags (see --help)."""
     given = _parse("kube-apiserver", arguments, kubeflags.FLAGS)
     if given is None:

@@ -51,7 +51,7 @@ def source_of(text: str) -> Path | None:
     help="The largest size after decompression.",
 )
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
-def import_dump_command(
+def import_command(
     source: str,
     *,
     data: Path,

@@ -27,7 +27,7 @@ _LONGEST = 16 * 1024
 @click.argument("name")
 @click.argument("folder")
 @click.argument("mark")
-def import_command(name: str, folder: str, mark: str) -> None:
+def import_module_command(name: str, folder: str, mark: str) -> None:
     """Import a module from a folder, and print MARK if it was imported, or an error."""
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True

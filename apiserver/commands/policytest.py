@@ -19,7 +19,7 @@ class _InputProblem(click.ClickException):
     is_flag=True,
     help="Fail if a condition of a policy was never true, or never false.",
 )
-def policy_test_command(paths: tuple[str, ...], *, require_coverage: bool) -> None:
+def test_command(paths: tuple[str, ...], *, require_coverage: bool) -> None:
     """Run the tests of admission policies in PATH, files or folders.
 
     A test says which objects a policy must refuse, and why. The last lines show the conditions of

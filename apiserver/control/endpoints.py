@@ -17,6 +17,7 @@ from multidict import CIMultiDict
 from inkube.apiserver.http import BodyResponse, RequestInfo, bodies, negotiation, responses
 from inkube.apiserver.registry import User
 from inkube.schemas import status
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 
 ROOT = "/inkube/v1"
@@ -96,7 +97,7 @@ class Actions(Protocol):
 class Control:
     """Serves all paths below ROOT. `others` serve paths that only begin with the same text."""
 
-    def __init__(self, actions: Actions, others: Mapping[str, Endpoint]) -> None:
+    def __init__(self, actions: Actions, others: Mapping[str, Lazy[Endpoint]]) -> None:
         self._actions = actions
         self._others = others
         self._posts: dict[str, Callable[[Object], Awaitable[Object]]] = {
@@ -120,7 +121,7 @@ class Control:
         path = info.path.rstrip("/")
         for start, other in self._others.items():
             if path == start or path.startswith(f"{start}/"):
-                return await other(request, info, user)
+                return await other()(request, info, user)
         action, _, name = path.removeprefix(ROOT).removeprefix("/").partition("/")
         if not path.startswith(ROOT) or (action not in self._posts and action):
             return responses.plain_not_found()

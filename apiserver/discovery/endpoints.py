@@ -13,7 +13,6 @@ from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, Samples, User
 from inkube.schemas import caches, lazy, status
-from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
 from inkube.storage import Durations
@@ -36,15 +35,6 @@ _WARNING = (
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
 _ESCAPING_MINOR = 32
 """The minor since which names of metrics can contain any character, and are escaped."""
-
-
-def created_on_first_use(endpoint: Lazy[Endpoint]) -> Endpoint:
-    """Return an endpoint that is created by its first request."""
-
-    async def serve(request: web.BaseRequest, info: RequestInfo, user: User) -> web.StreamResponse:
-        return await endpoint()(request, info, user)
-
-    return serve
 
 
 _PAGES_MINOR = 36

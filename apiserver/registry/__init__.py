@@ -37,6 +37,7 @@ from inkube.apiserver.registry.admission import LatePlugin as LatePlugin
 from inkube.apiserver.registry.admission import OnDemand as OnDemand
 from inkube.apiserver.registry.admission import Plugin as Plugin
 from inkube.apiserver.registry.admission import SideEffects as SideEffects
+from inkube.apiserver.registry.admission import refused as refused
 from inkube.apiserver.registry.codec import JSONCodec as JSONCodec
 from inkube.apiserver.registry.crds import Installer as Installer
 from inkube.apiserver.registry.delegates import Delegate as Delegate
@@ -61,6 +62,7 @@ from inkube.apiserver.registry.requests import WriteOptions as WriteOptions
 from inkube.apiserver.registry.resource import Converter as Converter
 from inkube.apiserver.registry.resource import Handler as Handler
 from inkube.apiserver.registry.resource import Resource as Resource
+from inkube.apiserver.registry.resources import DeferredKinds as DeferredKinds
 from inkube.apiserver.registry.resources import LazyKinds as LazyKinds
 from inkube.apiserver.registry.resources import Resources as Resources
 from inkube.apiserver.registry.samples import Samples as Samples

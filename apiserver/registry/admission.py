@@ -95,6 +95,12 @@ class SideEffects(Plugin):
         raise NotImplementedError
 
 
+def refused(write: Write, why: str) -> status.StatusError:
+    """Return the error 403 of an admission plugin (admission.NewForbidden)."""
+    resource = write.request.resource
+    return status.forbidden(resource.group, resource.plural, write.name, why)
+
+
 class LatePlugin(NamedTuple):
     """A plugin that is loaded and created at the first write of a kind that it can handle."""
 

@@ -3,7 +3,7 @@
 Installing a CRD replaces the old Resource with a new one. Running requests keep the old one.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.delegates import Delegate
@@ -11,6 +11,7 @@ from inkube.apiserver.registry.notation import Notation
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import wordings
 from inkube.schemas.definitions import Definition
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.wordings import Wording
 
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -36,6 +37,19 @@ def _makes_nothing(_: "Resources", group: str, plural: str) -> Resource:
 NO_LAZY_KINDS = LazyKinds({}, {}, _makes_nothing)
 
 
+class DeferredKinds(NamedTuple):
+    """Kinds that are installed at the first lookup of one of their groups."""
+
+    groups: Collection[str]
+    install: Lazy[object]
+    """Installs the kinds."""
+    prepare: Callable[[], Awaitable[object]]
+    """Does the slow part of `install` without blocking the event loop."""
+    outline: Callable[[], Sequence[Definition] | None]
+    """Returns the definitions without their schemas, which is enough for discovery, or None if only
+    `install` finds the definitions."""
+
+
 class Resources:
     """Every served resource, by group and plural. `revision` changes with every change."""
 
@@ -44,10 +58,8 @@ class Resources:
         self._kinds: dict[tuple[str, str], Resource] = {}
         self._lazy_kinds = NO_LAZY_KINDS
         self._endpoints: dict[tuple[str, str, str], Endpoint] = {}
-        self._deferred: frozenset[str] = frozenset()
-        self._load: Callable[[], object] | None = None
-        self._prepare: Callable[[], Awaitable[object]] = _nothing
-        self._outline: Callable[[], Sequence[Definition] | None] = _unknown
+        self._deferred: DeferredKinds | None = None
+        self._deferred_groups: frozenset[str] = frozenset()
         self._listeners: list[Callable[[], None]] = []
         self.delegates: Mapping[tuple[str, str], Delegate] = {}
         """Other servers, by the group and version that they serve."""
@@ -63,45 +75,35 @@ class Resources:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def defer(
-        self,
-        groups: Iterable[str],
-        load: Callable[[], object],
-        prepare: Callable[[], Awaitable[object]],
-        outline: Callable[[], Sequence[Definition] | None],
-    ) -> None:
-        """Call `load`, which installs these groups, at the first lookup of one of them or of all.
-
-        `prepare` does the slow part without blocking the event loop. `outline` returns the
-        definitions without their schemas, which is enough for discovery, or None if only `load`
-        finds the definitions.
-        """
-        self._deferred, self._load, self._prepare = frozenset(groups), load, prepare
-        self._outline = outline
+    def defer(self, kinds: DeferredKinds) -> None:
+        """Install these kinds at the first lookup of one of their groups, or of all kinds."""
+        self._deferred, self._deferred_groups = kinds, frozenset(kinds.groups)
 
     async def loaded(self) -> None:
         """Install the deferred groups. Their modules are imported without blocking the event loop.
 
         A lookup without this call imports them in the event loop.
         """
-        if self._load is not None:
-            await self._prepare()
+        if self._deferred is not None:
+            await self._deferred.prepare()
         self.load()
 
     def load(self) -> None:
         """Install the deferred groups."""
-        load, self._load = self._load, None
-        self._deferred = frozenset()
-        self._outline = _unknown
-        if load is not None:
-            load()
+        deferred = self._deferred
+        self._forget_deferred()
+        if deferred is not None:
+            deferred.install()
 
     def close(self) -> None:
         """Forget how deferred groups are loaded, and what was made for the kinds, because the
         server has stopped. Both refer to this table."""
-        self._deferred, self._load, self._prepare = frozenset(), None, _nothing
+        self._forget_deferred()
         for resource in self._table.values():
             resource.forget()
+
+    def _forget_deferred(self) -> None:
+        self._deferred, self._deferred_groups = None, frozenset()
 
     def install_lazy(self, lazy_kinds: LazyKinds) -> None:
         """Serve these kinds, each of which is created at its first lookup. Called once, on an empty
@@ -168,13 +170,13 @@ class Resources:
 
     def get(self, group: str, plural: str) -> Resource | None:
         """Return the resource of that group and plural, or None."""
-        if group in self._deferred:
+        if group in self._deferred_groups:
             self.load()
         return self._table.get((group, plural)) or self._existing(group, plural)
 
     def by_kind(self, group: str, kind: str) -> Resource | None:
         """Return the resource that serves a kind, or None."""
-        if group in self._deferred:
+        if group in self._deferred_groups:
             self.load()
         found = self._kinds.get((group, kind))
         if found is None and (plural := self._lazy_kinds.plurals.get((group, kind))):
@@ -206,14 +208,14 @@ class Resources:
 
     async def definitions(self) -> Sequence[Definition]:
         """Return the definition of every kind, without the schema if the kind is not loaded yet."""
-        outline = self._outline()
+        outline = () if self._deferred is None else self._deferred.outline()
         if outline is None:
             await self.loaded()
         return (*(each.definition for each in self._all().values()), *(outline or ()))
 
     def is_deferred(self, group: str) -> bool:
         """Return whether the kinds of a group are not loaded yet."""
-        return group in self._deferred
+        return group in self._deferred_groups
 
     def __iter__(self) -> Iterator[Resource]:
         self.load()
@@ -221,18 +223,10 @@ class Resources:
 
     def group(self, name: str) -> list[Resource]:
         """Return every resource of one group."""
-        if name in self._deferred:
+        if name in self._deferred_groups:
             self.load()
         return [resource for resource in self._all().values() if resource.group == name]
 
     def wording(self, group: str) -> Wording:
         """Return the wording of a group's responses for resources that it does not serve."""
         return next((resource.wording for resource in self.group(group)), wordings.EXTENSIONS)
-
-
-def _unknown() -> None:
-    """Return None: the definitions of the deferred groups are not known."""
-
-
-async def _nothing() -> None:
-    """Do nothing, because no group is deferred."""

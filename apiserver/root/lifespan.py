@@ -19,7 +19,7 @@ from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import namespaces, sets
 from inkube.apiserver.listening import Listener
-from inkube.apiserver.registry import HEAVY, keys
+from inkube.apiserver.registry import HEAVY, DeferredKinds, keys
 from inkube.apiserver.root import parts, reconcilers, serving
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts
@@ -92,7 +92,8 @@ def _defer_kinds(server_parts: Parts) -> None:
     needs_environment = any(each.needs_environment for each in server_parts.start_modules)
     if groups or options.kinds or needs_environment:
         outline = partial(modules.outlines.definitions, options.late_modules)
-        core.resources.defer(groups, server_parts.environment, prepare, outline)
+        deferred = DeferredKinds(groups, server_parts.environment, prepare, outline)
+        core.resources.defer(deferred)
     if (
         options.kinds
         or needs_environment

@@ -90,13 +90,11 @@ def in_order(
         _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         _late_plugin("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
         *(() if allow_privileged else (admission.Unprivileged(),)),
-        PodSecurity(store, settings.pod_security if settings else None),
+        PodSecurity(store, settings().pod_security if config_file else None),
         _late_plugin(
             "PodNodeSelector",
             (_PODS,),
-            lambda: admission.NamespaceSelectors(
-                store, settings.node_selectors if settings else {}
-            ),
+            lambda: admission.NamespaceSelectors(store, settings().node_selectors),
         ),
         _late_plugin("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
         _late_plugin(
@@ -108,16 +106,14 @@ def in_order(
             "PodTolerationRestriction",
             (_PODS,),
             lambda: admission.NamespaceTolerations(
-                store,
-                *((settings.default_tolerations, settings.allowed_tolerations) if settings else ()),
+                store, settings().default_tolerations, settings().allowed_tolerations
             ),
         ),
         _late_plugin(
             "EventRateLimit",
             _EVENTS,
             lambda: admission.EventRateLimit(
-                settings.event_limits if settings else (),
-                lambda: system_fields.now().timestamp(),
+                settings().event_limits, lambda: system_fields.now().timestamp()
             ),
         ),
         _late_plugin(
@@ -171,14 +167,16 @@ def in_order(
 
 def _settings(
     config_file: Path | None, enabled: Collection[str], named: Collection[str]
-) -> "admission.configfile.Settings | None":
-    """Return the settings of plugins, or None without a file. Raises ValueError."""
+) -> "Lazy[admission.configfile.Settings]":
+    """Return the settings of plugins, which are read from the file at once. Raises ValueError."""
     for name in sorted({*named} - names.KNOWN):
         raise ValueError(f'admission-control plugin "{name}" is unknown')
     for name in sorted(names.UNSUPPORTED.keys() & {*enabled}):
         raise _unstartable(name, names.UNSUPPORTED[name])
-    settings = None if config_file is None else admission.configfile.read(config_file)
-    if "EventRateLimit" in enabled and not (settings and settings.event_limits):
+    settings = Lazy(lambda: admission.configfile.read(config_file))
+    if config_file is not None:
+        settings()
+    if "EventRateLimit" in enabled and not settings().event_limits:
         why = "limits: must not be empty (--admission-control-config-file)"
         raise _unstartable("EventRateLimit", why)
     return settings

@@ -25,7 +25,7 @@ from inkube.apiserver import app as apps
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, created_on_first_use, issuer
+from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
 from inkube.apiserver.registry import Samples
@@ -139,7 +139,7 @@ def _application(
         else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
-        pages=created_on_first_use(Lazy(lambda: console.Pages())),
+        pages=Lazy(lambda: console.Pages()),
         listeners=listeners,
         on_begin=on_begin,
     )
@@ -192,7 +192,7 @@ def _endpoints(
 
 def _paths(
     parts: Parts, handlers: Endpoints, streaming: StreamingParts, start: Start
-) -> dict[str, Endpoint]:
+) -> dict[str, Endpoint | Lazy[Endpoint]]:
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
     core = parts.core
@@ -201,7 +201,7 @@ def _paths(
         lambda: core.options.service_account_jwks_uri or core.listener.url + issuer.KEYS,
     )
     minor = core.options.release.minor
-    groups = created_on_first_use(Lazy(lambda: discovery.Discovery(core.resources, minor)))
+    groups = Lazy(lambda: discovery.Discovery(core.resources, minor))
     return {
         "/": handlers.root,
         "/index.html": handlers.root,
@@ -214,26 +214,22 @@ def _paths(
         "/version": handlers.version,
         "/metrics": handlers.metrics,
         "/metrics/slis": handlers.levels,
-        "/debug/": created_on_first_use(Lazy(lambda: discovery.Debugging(core.base.store))),
-        "/inkube/": created_on_first_use(Lazy(lambda: _control(parts, start))),
-        "/debug/requests": created_on_first_use(streaming.request_log),
-        "/debug/activity": created_on_first_use(
-            Lazy(
-                lambda: console.Activity(
-                    core.base.store, lambda: (each.user_agent for each in parts.streams.open())
-                )
+        "/debug/": Lazy(lambda: discovery.Debugging(core.base.store)),
+        "/inkube/": Lazy(lambda: _control(parts, start)),
+        "/debug/requests": streaming.request_log,
+        "/debug/activity": Lazy(
+            lambda: console.Activity(
+                core.base.store, lambda: (each.user_agent for each in parts.streams.open())
             )
         ),
         "/api/": groups,
         "/apis/": groups,
-        "/openapi/": created_on_first_use(
-            Lazy(
-                lambda: discovery.OpenAPI(
-                    core.resources,
-                    core.registry.engine,
-                    core.options.release.minor,
-                    {control.PATH: control.openapi},
-                )
+        "/openapi/": Lazy(
+            lambda: discovery.OpenAPI(
+                core.resources,
+                core.registry.engine,
+                core.options.release.minor,
+                {control.PATH: control.openapi},
             )
         ),
     }
@@ -262,7 +258,7 @@ def _control(parts: Parts, start: Start) -> "control.Control":
     )
     server_actions = actions.ServerActions(server)
     parts.core.exit_stack.push_async_callback(server_actions.close)
-    shared = created_on_first_use(Lazy(lambda: _shared_streams(parts)))
+    shared = Lazy(lambda: _shared_streams(parts))
     return control.Control(server_actions, {watching.SHARED: shared})
 
 

@@ -18,6 +18,7 @@ from inkube.apiserver.registry import (
     attributes,
     conversions,
     keys,
+    refused,
 )
 from inkube.schemas import status
 from inkube.schemas.meta import split_api_version
@@ -292,9 +293,9 @@ def _request(write: Write, served: Served) -> Object:
 def _refusal_error(write: Write, refusal: _Refusal) -> status.StatusError:
     """Return the error for a denial: Forbidden in its text, with the code and reason of the
     policy."""
-    resource, denial = write.request.resource, refusal.denial
+    denial = refusal.denial
     message = f"{refusal} denied request: {denial.message}"
-    error = status.forbidden(resource.group, resource.plural, write.name, message)
+    error = refused(write, message)
     error.code = _CODES.get(denial.reason, 422)
     error.reason = denial.reason
     error.details = {**(error.details or {}), "causes": [{"message": message}]}

@@ -7,7 +7,7 @@ import orjson
 
 from inkube.apiserver.auth import answered
 from inkube.apiserver.policies.evaluation.judging import BoundPolicies, ConfigError
-from inkube.apiserver.registry import Write, attributes, keys
+from inkube.apiserver.registry import Write, attributes, keys, refused
 from inkube.schemas import status
 from inkube.schemas.builtin import connects, decoding
 from inkube.schemas.golang import DecodeError
@@ -111,8 +111,7 @@ def _refusal(
     found = error.texts if isinstance(error, MutationError) else (str(error),)
     texts = [f"policy '{policy.name}' with binding '{name}' denied request: {why}" for why in found]
     text = texts[0]
-    resource = write.request.resource
-    refusal = status.forbidden(resource.group, resource.plural, write.name, text)
+    refusal = refused(write, text)
     refusal.message, refusal.reason = text, "Invalid"
     refusal.details = {
         **(refusal.details or {}),

@@ -9,7 +9,8 @@ import pytest
 from patience import SECONDS
 
 from inkube import APIServer
-from inkube.apiserver.registry.resources import Resources
+from inkube.apiserver.registry.resources import DeferredKinds, Resources
+from inkube.schemas.lazy import Lazy
 from inkube.schemas.openapi import v3
 
 
@@ -53,7 +54,8 @@ async def test_deferred_kinds_are_imported_before_they_are_loaded() -> None:
         await asyncio.sleep(0)
         steps.append("imported")
 
-    resources.defer(["example.com"], lambda: steps.append("loaded"), prepare, lambda: None)
+    install = Lazy(lambda: steps.append("loaded"))
+    resources.defer(DeferredKinds(["example.com"], install, prepare, lambda: None))
     await resources.loaded()
     await resources.loaded()
     assert steps == ["imported", "loaded"]

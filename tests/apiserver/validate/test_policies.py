@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from inkube.apiserver.commands import policy_test_command
+from inkube.apiserver import commands
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -45,7 +45,7 @@ def run(tmp_path, monkeypatch):
     def command(cases, *arguments, action="Deny", policy=POLICY):
         (tmp_path / "policy.yaml").write_text(policy.replace("%s", action))
         (tmp_path / "types.test.yaml").write_text(TEST % cases)
-        done = CliRunner().invoke(policy_test_command, list(arguments))
+        done = CliRunner().invoke(commands.test_command, list(arguments))
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         return done.exit_code, done.stdout.splitlines(), done.stderr
