@@ -28,4 +28,4 @@ from inkube.apiserver.commands.upgrade import upgrade_command as upgrade_command
 from inkube.apiserver.commands.validate import validate_command as validate_command
 from inkube.apiserver.commands.world import world_command as world_command
 
-__all__: list[str]
+__all__: list[str]  # noqa: PYI035 # `lazy.exports` has it
