@@ -7,7 +7,7 @@ therefore tried again at the next change of any file, for example the file of it
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from inkube.apiserver.client import InProcessClient
@@ -52,13 +52,21 @@ class DefinitionFiles:
         self._manifests: dict[Path, list[Manifest]] = {}
         self._applied: dict[ObjectName, Manifest] = {}
 
-    def start(self, applied: Iterable[Manifest]) -> None:
-        """Treat the current content of the files as applied. Raises ManifestError, OSError."""
+    @contextlib.asynccontextmanager
+    async def following(self, applied: Iterable[Manifest]) -> AsyncIterator[None]:
+        """Treat the current content of the files as applied, and apply what changes from now on,
+        until the end of the block. Raises ManifestError and OSError, also those of later reads."""
         self._manifests = {path: manifests.read([path]) for path in self._files.stamps}
         self._applied = {self._name(each): each for each in applied}
+        following = asyncio.create_task(self._run(), name="definition files")
+        try:
+            yield
+        finally:
+            following.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await following
 
-    async def run(self) -> None:
-        """Apply what changes, until cancelled. Raises OSError."""
+    async def _run(self) -> None:
         while True:
             previous = current = self._files.stamps
             delay = None if self._pruning is None else self._pruning.delay

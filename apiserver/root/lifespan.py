@@ -172,25 +172,16 @@ async def _follow_files(
 ) -> None:
     """Apply definitions again when their files change, until the server stops."""
     core, options = server_parts.core, server_parts.core.options
+    pruning = None
+    if options.prune_definitions:
+        contents = manifests.Contents(core.base.store, core.resources)
+        pruning = manifests.Pruning(contents, asyncio.get_running_loop().time)
     files = manifests.DefinitionFiles(
         core.client,
         options.definitions,
         server_parts.settled,
         core.base.clock,
         core.manager.event_names,
-        pruning=_pruning(core) if options.prune_definitions else None,
+        pruning=pruning,
     )
-    files.start(applied)
-    stack.push_async_callback(_end, asyncio.create_task(files.run(), name="definition files"))
-
-
-def _pruning(core: Core) -> "manifests.Pruning":
-    contents = manifests.Contents(core.base.store, core.resources)
-    return manifests.Pruning(contents, asyncio.get_running_loop().time)
-
-
-async def _end(task: asyncio.Task[None]) -> None:
-    """Cancel a task and wait for its end. Raises an earlier error of the task."""
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    await stack.enter_async_context(files.following(applied))

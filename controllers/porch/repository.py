@@ -171,7 +171,7 @@ def time_parses(repository: Repository, old: Repository | None) -> Iterator[Prob
 
 @validator(Repository, field="spec")
 def immutable_fields(repository: Repository, old: Repository | None) -> Iterator[Problem]:
-    """The fields that locate the packages are immutable (O2)."""
+    """The fields that locate the packages are immutable."""
     if old is None:
         return
     for path in ("spec.type", "spec.git.repo", "spec.git.branch", "spec.git.directory"):
@@ -189,7 +189,7 @@ def _member(repository: Any, path: str) -> str:
 
 @asynccontextmanager
 async def _transaction(engine: Engine, write: Write, env: Environment) -> AsyncIterator[None]:
-    """Reject Repositories that share packages with another one (O1)."""
+    """Reject Repositories that share packages with another one."""
     if write.obj is None or write.operation == "delete" or write.goes:
         await write.confirm()
         yield
@@ -434,7 +434,8 @@ _PATIENCE = {
 
 
 def _patience(error: Exception) -> float:
-    """Seconds until the next attempt to read a repository that cannot be read (section 11)."""
+    """Seconds until the next attempt to read a repository that cannot be read, by the kind of
+    the error."""
     if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
         return 600
     if isinstance(error, RepositoryNotFound | sync.BranchNotFound):

@@ -84,7 +84,7 @@ class Rules:
         """Validate a create or an update. Raises StatusError with the code of the rule."""
         return self._validate_create(obj) if old is None else self._validate_update(obj, old)
 
-    # create: section 6, steps 1 to 3
+    # create
 
     def _validate_create(self, obj: Object) -> list[FieldError]:
         spec, name = obj["spec"], self.name_of(obj)
@@ -173,7 +173,7 @@ class Rules:
             why = f'{other} does not belong to task of type "{kind}"'
             raise self.refusals.bad(fielderrors.forbidden(f"{field}.{other}", why))
 
-    # update of the object: section 9
+    # update of the object
 
     def _validate_update(self, obj: Object, old: Object) -> list[FieldError]:
         name, spec, before = old["metadata"]["name"], obj["spec"], old["spec"]
@@ -250,7 +250,7 @@ class Rules:
         why = f"label is managed by porch and cannot be {verb} by users"
         return [fielderrors.forbidden(_LABEL, why)]
 
-    # approval: section 5
+    # approval
 
     def prepare_approval(self, obj: Object, old: Object | None) -> None:
         """Keep only lifecycle and metadata of the sent object."""

@@ -127,6 +127,21 @@ def missing(text: str, near: Path) -> Iterator[str]:
             yield name
 
 
+_UNNAMED = re.compile(r"\([A-Z]\d+\)|\bsections? \d+(?!.*\b(?:of|in) (?:the format|its|RFC|SPDY))")
+"""A requirement or a section, without the document that contains it."""
+
+
+def test_sections_are_those_of_a_document_that_is_named() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for folder in ("apiserver", "controllers", "schemas", "storage")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, text in texts(path)
+        if "specification" not in text and "sqlite.org" not in text and _UNNAMED.search(text)
+    ]
+    assert found == []
+
+
 def test_names_in_documentation_of_the_code_exist() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {name}"

@@ -1,4 +1,4 @@
-"""Checks the files that result from a write: a well-formed package (S2) that renders (S3)."""
+"""Checks the files that result from a write: a well-formed package that renders."""
 
 from collections.abc import Container, Iterable
 

@@ -1,8 +1,8 @@
 """The create of a PackageRevision: its task produces the files, which are pushed as a new branch.
 
-It checks T2 (the default task is init), R1 (the Repository is ready), U1 (a workspace name is
-unique in its package), C1 (clone only creates new packages), P1 and P2 (a package is neither
-created twice nor nested in another one), the parent, and S2 and S3 (`acceptance`).
+Its rules: the default task is init, the Repository is ready, a workspace name is unique in its
+package, clone only creates new packages, a package is neither created twice nor nested in another
+one. It also checks the parent, and the files (`acceptance`).
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -46,7 +46,7 @@ class Creation:
         obj = write.obj
         assert obj is not None, "a create has an object"
         spec = obj["spec"]
-        if not spec.get("tasks"):  # T2
+        if not spec.get("tasks"):
             description = f"{spec['packageName']} description"
             spec["tasks"] = [{"type": "init", "init": {"description": description}}]
         repository = await self.readiness.ready(write, env, spec["repository"])
@@ -76,15 +76,15 @@ class Creation:
         """Check the rules that depend on the package and its Repository. Raises StatusError."""
         package, repository = spec["packageName"], spec["repository"]
         workspace, kind = spec["workspaceName"], spec["tasks"][0]["type"]
-        if any(each["spec"]["workspaceName"] == workspace for each in siblings):  # U1
+        if any(each["spec"]["workspaceName"] == workspace for each in siblings):
             raise self.refusals.conflict(
                 write.name,
                 "package revision workspaceNames must be unique; package revision with name "
                 f"{package} in repo {repository} with workspaceName {workspace} already exists",
             )
-        if kind == "clone" and siblings:  # C1
+        if kind == "clone" and siblings:
             raise self.refusals.invalid(write.name, only_new(spec, 0))
-        if kind in ("init", "clone") and siblings:  # P1
+        if kind in ("init", "clone") and siblings:
             why = f'package "{package}" already exists in repository "{repository}"'
             raise self.refusals.conflict(write.name, why)
         if not siblings:
@@ -97,7 +97,7 @@ class Creation:
     async def _check_nesting(
         self, write: Write, env: Environment, package: str, repository: str
     ) -> None:
-        """Check P2. Raises StatusError."""
+        """Check that no package is inside another one. Raises StatusError."""
         for other in await storedobjects.packages(env.client, write.namespace, repository):
             old = other["spec"]["packageName"]
             if old.startswith(f"{package}/") or package.startswith(f"{old}/"):

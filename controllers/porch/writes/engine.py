@@ -1,9 +1,9 @@
 """The transactions around writes of package revisions: rules that depend on state, git, the commit.
 
 `Engine.revision` is the transaction of PackageRevision (including its `approval`), and
-`Engine.resources` that of PackageRevisionResources. A second write of the same revision is rejected
-(V3); a second write to the same Repository waits (`Origin.locked`). The steps of each write are in
-`creation`, `lifecycle`, `deletion` and `resources`.
+`Engine.resources` that of PackageRevisionResources. A second write of the same revision is
+rejected; a second write to the same Repository waits (`Origin.locked`). The steps of each write are
+in `creation`, `lifecycle`, `deletion` and `resources`.
 """
 
 from collections.abc import AsyncIterator

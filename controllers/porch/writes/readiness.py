@@ -1,4 +1,4 @@
-"""Whether a Repository exists and is ready for writes (R1).
+"""Whether a Repository exists and is ready for writes.
 
 A create waits for the first sync of a new Repository, because it often arrives before that sync has
 ended.

@@ -1,7 +1,8 @@
 """PackageRevisionResources: the files of a PackageRevision, for reads and writes.
 
-A write checks S1 (only Drafts can change), S2 and S3 (`acceptance`), and R1. Files that do not
-render are still saved if an annotation of the revision requests it; the response is the error.
+A write checks that the revision is a Draft, that the Repository is ready (`readiness`), and the
+files (`acceptance`). Files that do not render are still saved if an annotation of the revision
+requests it; the response is the error.
 """
 
 import asyncio
@@ -84,7 +85,7 @@ class Resources:
         return await self.depots.run(depot.url, partial(read_all, depot.store, commit, path))
 
     def _check(self, write: Write, old: Object) -> None:
-        """Check that the revision is a Draft (rule S1). Raises StatusError."""
+        """Check that the revision is a Draft. Raises StatusError."""
         lifecycle = old["spec"]["lifecycle"]
         if lifecycle == DRAFT:
             return

@@ -1,7 +1,7 @@
 """The four tasks, which produce the files of a revision.
 
-Each raises StatusError with the text of the violated rule (section 7 of the design). Blocking
-operations run in the threads of `depots`.
+Each raises StatusError with the text of the violated rule. Blocking operations run in the threads
+of `depots`.
 """
 
 from typing import NamedTuple
@@ -109,7 +109,7 @@ class Tasks:
         return await self.source(found)
 
     async def _by_git(self, obj: Object, git: Object, field: str) -> _Source:
-        """A directory of any git repository. Errors have the texts of section 12."""
+        """A directory of any git repository."""
         url, directory = git.get("repo") or "", (git.get("directory") or "").strip("/")
         if not url:
             raise self._invalid(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
