@@ -91,7 +91,7 @@ class Api:
             return None
 
     async def changes(
-        self, path: str, on_list: "OnList | None" = None
+        self, path: str, on_list: "OnList | None" = None, *, resyncs: bool = False
     ) -> AsyncIterator[tuple[str, Any]]:
         """Yield every object of a collection, then each change of one, until the watch ends."""
         found = await self.ask("GET", path)
@@ -101,6 +101,8 @@ class Api:
             yield "ADDED", obj
         version = found["metadata"]["resourceVersion"]
         query = {"watch": "1", "resourceVersion": version}
+        if resyncs:  # list again after a second
+            query["timeoutSeconds"] = "1"
         async with self._session.get(path, params=query) as answer:
             if answer.status >= 400:
                 raise Refused(answer.status)
@@ -117,6 +119,9 @@ OnList = Callable[[Api, Any], Awaitable[None]]
 """Handles all boats of a list, before their events."""
 ON_LIST: dict[Reconcile, OnList] = {}
 """What some of the controllers also do with each list."""
+RESYNCED: set[Reconcile] = set()
+"""The controllers that look at all boats again each second: another client can change what they do
+not watch."""
 LED: dict[Reconcile, bool] = {}
 """The controllers that need a lease, and whether they stop working without it."""
 
@@ -127,7 +132,8 @@ def controller(reconcile: Reconcile) -> Coroutine:
     async def loop(api: Api) -> None:
         while True:
             with contextlib.suppress(Refused, OSError, ValueError):
-                async for kind, boat in api.changes(BOATS, ON_LIST.get(reconcile)):
+                on_list, resyncs = ON_LIST.get(reconcile), reconcile in RESYNCED
+                async for kind, boat in api.changes(BOATS, on_list, resyncs=resyncs):
                     await reconcile(api, kind, boat)
             await asyncio.sleep(RETRY_SECONDS)
 
@@ -416,4 +422,5 @@ async def leads(api: Api, kind: str, boat: Any) -> None:
     await right(api, kind, boat)
 
 
+RESYNCED.add(cleans_before_the_finalizer)
 LED |= {leads_for_good: False, leads: True}
