@@ -156,6 +156,8 @@ def refused(service: Object, old: Object | None, allocator: Allocator) -> list[F
     A service can keep the items that it had before.
     """
     spec, before = service["spec"], (old or {}).get("spec") or {}
+    if not families.is_well_formed(spec):
+        return []  # validation refuses it
     key = key_of(service)
     errors = families.refused(spec, before, allocator.families)
     errors = errors or _address_errors(spec, before, allocator, key)

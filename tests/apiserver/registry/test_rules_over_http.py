@@ -51,6 +51,19 @@ async def test_traffic_policies_are_for_services_with_addresses(web):
 
 
 @pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("address", ["192.168.0.1", "::1", "10.0.0.0", "10.0.0.9"])
+async def test_addresses_without_the_first_one_are_refused_before_one_is_looked_for(web, address):
+    spec = {"ports": [{"port": 1}], "clusterIPs": [address]}
+    answer = await web.ask(
+        "POST", "/api/v1/namespaces/default/services?dryRun=All",
+        {"metadata": {"name": "a"}, "spec": spec},
+    )  # fmt: skip
+    assert answer.code == 422
+    assert "must be empty when `clusterIP` is not specified" in answer.json["message"]
+    assert "failed to allocate" not in answer.json["message"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_quota_of_storage_may_be_scoped_to_attributes_of_volumes(web):
     scope = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["x"]}
     spec = {
