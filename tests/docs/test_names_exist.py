@@ -7,11 +7,13 @@ one of inkube. Everything else in backticks can be a name of Kubernetes, Go or a
 import ast
 import io
 import re
+import sys
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,6 +23,7 @@ PAGES = ("CONTRIBUTING.md", *(f"docs/{name}.md" for name in (
     "architecture", "bounds", "builtin-kinds", "new-versions", "rules", "security",
 )))  # fmt: skip
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_COMMENT_WITH_CODE = re.compile(r"#.*`")
 _SUFFIXES = (".py", ".pyi", ".txt", ".json", ".rules", ".md", ".toml", ".js")
 _PATH = re.compile(rf"[\w.-]+(?:/[\w.-]+)*(?:{'|'.join(map(re.escape, _SUFFIXES))})")
 _CONSTANT = re.compile(r"_?[A-Z]{2,}(?:_[A-Z0-9]+)+")
@@ -43,13 +46,41 @@ def files(*suffixes: str) -> Iterator[Path]:
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The docstrings, strings below attributes, and comments of a module, with their lines."""
+    yield from _parsed(path).documentation
     source = path.read_text()
-    for node in ast.walk(ast.parse(source)):
+    if _COMMENT_WITH_CODE.search(source):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
+class Parsed(NamedTuple):
+    """What the tests need of a module."""
+
+    documentation: Sequence[tuple[int, str]]
+    """Docstrings and strings below attributes, with their lines."""
+    identifiers: frozenset[str]
+    words: frozenset[str]
+    """The words of other strings."""
+
+
+@cache
+def _parsed(path: Path) -> Parsed:
+    documentation: list[tuple[int, str]] = []
+    documented: set[int] = set()
+    strings: list[str] = []
+    identifiers: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            yield node.lineno, str(node.value.value)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+            documented.add(id(node.value))  # comes before the value itself
+            documentation.append((node.lineno, str(node.value.value)))
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str | bytes) and id(node) not in documented:
+                strings.append(str(node.value))
+        else:
+            identifiers.update(_identifiers(node))
+    words = frozenset(re.findall(r"\w+", "\n".join(strings)))
+    return Parsed(documentation, frozenset(map(sys.intern, identifiers)), words)
 
 
 @cache
@@ -62,15 +93,7 @@ def words() -> frozenset[str]:
     """Every identifier in the code, and every word of strings that are not documentation."""
     found: set[str] = set()
     for path in files(".py", ".pyi"):
-        tree = ast.parse(path.read_text())
-        documentation = {
-            id(node.value) for node in ast.walk(tree)
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        }  # fmt: skip
-        for node in ast.walk(tree):
-            found.update(_identifiers(node))
-            if isinstance(node, ast.Constant) and id(node) not in documentation:
-                found.update(re.findall(r"\w+", str(node.value)))
+        found |= _parsed(path).identifiers | _parsed(path).words
     for path in (
         *files(".txt", ".json", ".js", ".rules"),
         ROOT / "Makefile",
@@ -93,9 +116,7 @@ def modules() -> dict[str, set[str]]:
     for path in files(".py", ".pyi"):
         if path.relative_to(ROOT).parts[0] in ("tests", "tools", "benchmarks"):
             continue
-        own = {
-            each for node in ast.walk(ast.parse(path.read_text())) for each in _identifiers(node)
-        }
+        own = _parsed(path).identifiers
         parts = path.relative_to(ROOT).with_suffix("").parts
         for depth, part in enumerate(parts):
             name = part if part != "__init__" else parts[depth - 1]

@@ -22,7 +22,7 @@ EVENTS = frozenset({
     "open", "os.chmod", "os.link", "os.remove", "os.rename", "os.truncate", "sqlite3.connect",
     "shutil.copyfile",
 })  # fmt: skip
-POINTS = 200 if os.environ.get("INKUBE_EXAMS") == "long" else 8
+POINTS = 200 if os.environ.get("INKUBE_EXAMS") == "long" else 6
 """The number of kills at accesses to files, and at calls of functions; both are spread over the
 job."""
 
