@@ -71,7 +71,7 @@ exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak
 	  tests/schemas/cel/test_cel_optionals_against_cpp.py $(ARGS)
 	INKUBE_HTTP=plain INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/conformance/test_seeds.py $(ARGS)
-	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/explore $(ARGS)
+	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/explore tests/test_modules_are_plugs.py $(ARGS)
 	INKUBE_EXAMS=long $(BIN)/python -m pytest -s tests/apiserver/upgrades/test_recorded_refusals.py $(ARGS)
 	$(BIN)/python -m pip install --quiet helm-python-sdk && $(BIN)/python -m pytest tests/apiserver/plans/test_charts.py $(ARGS)
 	INKUBE_FAULTS=1000 INKUBE_FAULT_SEEDS=3 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/clients/test_clients_survive_faults.py $(ARGS)

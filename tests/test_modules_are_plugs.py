@@ -101,6 +101,7 @@ def _needs(parts: Path) -> dict[str, set[str]]:
     return needs
 
 
+@pytest.mark.skipif(os.environ.get("INKUBE_EXAMS") != "long", reason="part of make exams")
 def test_each_module_is_added_by_a_wheel_of_its_own(tmp_path: Path) -> None:
     if util.find_spec("hatchling") is None or util.find_spec("pip") is None:
         pytest.skip("hatchling or pip is not installed")
