@@ -24,7 +24,7 @@ from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import console, faults, http, registry, watching
-from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flows, Pending, answered
+from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flow, Flows, Pending, answered
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
 from inkube.apiserver.handlers import STREAMING_SUBRESOURCES, WATCHES, Routes
@@ -295,7 +295,7 @@ class App:
         else:
             response.headers["Audit-Id"] = request_id
         if request.flow is not None:
-            _name_flow(response, *request.flow)
+            _name_flow(response, request.flow)
         if isinstance(response, BodyResponse):
             encoding = request.headers.get(hdrs.ACCEPT_ENCODING)
             if encoding is not None and request.version >= HttpVersion11:
@@ -341,17 +341,37 @@ class App:
             user = self._admit(request, info)
         except Pending:
             user = await answered(partial(self._admit, request, info))
-        request.flow = parts.flows.of(info, user)
+        flow = request.flow = parts.flows.of(info, user)
         if audit_context is not None:
             audit_context.user = user
         request.user = user.name
-        if parts.faults is not None and parts.faults.rules is not None:
-            agent = request.headers.get(hdrs.USER_AGENT, "")
-            metadata = partial(self._metadata, request, info)
-            injection = await parts.faults.injection_for(info, user, agent, metadata)
-            if injection is not None:
-                return await self._serve_with_faults(request, info, user, audit_context, injection)
-        return await self._serve_admitted(request, info, user, audit_context, None)
+        seat = None
+        if flow is not None and flow.is_limited and info.subresource not in STREAMING_SUBRESOURCES:
+            if not flow.take():
+                await self._wait_for_seat(flow, request)
+            if info.verb in WATCHES or info.path == watching.SHARED:
+                flow.leave()  # a watch has a seat only until it begins
+            else:
+                seat = flow
+        try:
+            if parts.faults is not None and parts.faults.rules is not None:
+                agent = request.headers.get(hdrs.USER_AGENT, "")
+                metadata = partial(self._metadata, request, info)
+                injection = await parts.faults.injection_for(info, user, agent, metadata)
+                if injection is not None:
+                    return await self._serve_with_faults(
+                        request, info, user, audit_context, injection
+                    )
+            return await self._serve_admitted(request, info, user, audit_context, None)
+        finally:
+            if seat is not None:
+                seat.leave()
+
+    async def _wait_for_seat(self, flow: Flow, request: Request) -> None:
+        """Wait in a queue of a flow. Raises StatusError 429."""
+        waited = await flow.wait(self._parts.samples)
+        if request.lifetime is not None:
+            request.lifetime.waited += waited
 
     async def _serve_with_faults(
         self,
@@ -504,10 +524,12 @@ def _seconds(info: RequestInfo) -> float:
     return min(WRITE_SECONDS, read_timeout(info.query))
 
 
-def _name_flow(response: "BodyResponse | web.Response", schema: str, level: str) -> None:
+def _name_flow(response: "BodyResponse | web.Response", flow: Flow) -> None:
     """Add headers with the flow schema and priority level of a request."""
-    response.headers["X-Kubernetes-PF-FlowSchema-UID"] = schema
-    response.headers["X-Kubernetes-PF-PriorityLevel-UID"] = level
+    if isinstance(response, BodyResponse):
+        response.add(flow.head)
+    else:
+        response.headers.update(flow.head.headers)
 
 
 def _is_long(info: RequestInfo) -> bool:

@@ -283,6 +283,17 @@ class ServerOptions:
     service_node_port_range: str = option(
         "30000-32767", "The range of node ports; the first and the last port."
     )
+    max_requests_inflight: int = option(
+        400, "Reads that run at a time; 0 means without a limit. Watches do not count."
+    )
+    max_mutating_requests_inflight: int = option(
+        200, "Writes that run at a time; 0 means without a limit."
+    )
+    enable_priority_and_fairness: bool = option(
+        True,
+        "Once there are flow schemas, requests share the places for reads and writes by them, and "
+        "wait in their queues.",
+    )
     advertise_address: str = option(
         "", "The endpoint of the service `kubernetes`; if empty, the address to listen on."
     )
@@ -447,6 +458,7 @@ class Options(ServerOptions):
                 "service_node_port_range",
                 f"{self.service_node_port_range!r} is not FIRST-LAST, such as 30000-32767",
             )
+        self._check_limits()
         if self.service_cluster_ip_range != _SERVICE_RANGE:
             try:
                 builtin.ranges_of(self.service_cluster_ip_range)
@@ -491,6 +503,22 @@ class Options(ServerOptions):
                 raise BadOption(
                     "allow_hosts", f"{host!r} is not a host name; write it without scheme and port"
                 )
+
+    def _check_limits(self) -> None:
+        reads, writes = self.max_requests_inflight, self.max_mutating_requests_inflight
+        for name, number in (
+            ("max_requests_inflight", reads), ("max_mutating_requests_inflight", writes),
+        ):  # fmt: skip
+            if number < 0:
+                raise BadOption(
+                    name, f"{number} is not a number of requests; 0 means without a limit"
+                )
+        if self.enable_priority_and_fairness and not reads + writes:
+            raise BadOption(
+                "max_requests_inflight",
+                "with enable_priority_and_fairness, it and max_mutating_requests_inflight must add "
+                "up to something positive",
+            )
 
     @property
     def release(self) -> releases.Release:

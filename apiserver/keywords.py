@@ -73,6 +73,9 @@ class OptionValues(TypedDict, total=False):
     service_cluster_ip_range: str
     runtime_config: Sequence[str]
     service_node_port_range: str
+    max_requests_inflight: int
+    max_mutating_requests_inflight: int
+    enable_priority_and_fairness: bool
     advertise_address: str
     enable_admission_plugins: Sequence[str]
     disable_admission_plugins: Sequence[str]

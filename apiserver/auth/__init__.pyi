@@ -34,6 +34,7 @@ from inkube.apiserver.auth.bootstraptokens import BootstrapTokens as BootstrapTo
 from inkube.apiserver.auth.celauthorizer import ResourceCheck as ResourceCheck
 from inkube.apiserver.auth.celauthorizer import UserAuthorizer as UserAuthorizer
 from inkube.apiserver.auth.ciphers import Fernet as Fernet
+from inkube.apiserver.auth.flows import Flow as Flow
 from inkube.apiserver.auth.flows import Flows as Flows
 from inkube.apiserver.auth.frontproxy import Identity as Identity
 from inkube.apiserver.auth.frontproxy import Names as Names
@@ -46,6 +47,7 @@ from inkube.apiserver.auth.nodes import NodeAuthorizer as NodeAuthorizer
 from inkube.apiserver.auth.outgoing import Outgoing as Outgoing
 from inkube.apiserver.auth.pending import Pending as Pending
 from inkube.apiserver.auth.pending import answered as answered
+from inkube.apiserver.auth.queues import Level as Level
 from inkube.apiserver.auth.rbac import GROUP as GROUP
 from inkube.apiserver.auth.rbac import RBAC as RBAC
 from inkube.apiserver.auth.requestheaders import FrontProxy as FrontProxy

@@ -1,20 +1,21 @@
-"""The flow schema that matches a request, and its priority level.
+"""The flow schema that matches a request, its priority level, and the seat that it takes there.
 
-It queues no requests, but responses have the same two headers as with upstream's priority and
-fairness. Schemas are read from memory, and sorted again after one of them changed. Follows
-apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and pkg/server/filters
-(priority-and-fairness.go).
+Requests are classified, and wait for seats (`queues`), after a client has read or written flow
+schemas or priority levels: then there are some. Schemas are read from memory, and sorted again
+after one of them changed. Follows apiserver/pkg/util/flowcontrol (rule.go, apf_controller.go) and
+pkg/server/filters (priority-and-fairness.go).
 """
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple
 
-from inkube.apiserver.http import RequestInfo
-from inkube.apiserver.registry import StoreCache, User, keys
+from inkube.apiserver.auth.queues import Level, Pool, Usage
+from inkube.apiserver.http import Head, RequestInfo
+from inkube.apiserver.registry import Samples, StoreCache, User, keys
 from inkube.schemas.objects import Object
-from inkube.storage import Entry, Store
+from inkube.storage import Store
 
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")
@@ -22,61 +23,148 @@ _EVERY = "*"
 _MAX_CACHED_FLOWS = 1024  # users and addresses with a known flow
 
 
-class Flow(NamedTuple):
-    """The values of the two headers."""
+_SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
+_LEVEL_HEADER = "X-Kubernetes-PF-PriorityLevel-UID"
+_WAIT_SECONDS = 15.0
+"""The longest wait for a seat: a quarter of the time limit of requests
+(priority-and-fairness.go)."""
+_WAITS = "apiserver_flowcontrol_request_wait_duration_seconds"
+_LENGTHS = "apiserver_flowcontrol_request_queue_length_after_enqueue"
 
-    schema: str
-    """The uid of the flow schema."""
-    level: str
-    """The uid of its priority level, or "" without one."""
+
+class Flow(NamedTuple):
+    """The requests of one schema that share queues."""
+
+    head: Head
+    """The headers that name its schema and its level by their uids."""
+    schema_name: str
+    level: Level | None
+    hand: Sequence[int]
+    """The numbers of its queues on the level."""
+    usage: Usage
+    is_limited: bool
+    """Whether its requests need seats."""
+
+    def take(self) -> bool:
+        """Take a seat, if one is free; the caller gives it back with `leave`."""
+        if self.level is None or not self.level.take():
+            return False
+        self._count()
+        return True
+
+    def _count(self) -> None:
+        self.usage.executing += 1
+        self.usage.dispatched += 1
+
+    async def wait(self, samples: Samples) -> float:
+        """Wait for a seat, and take it as `take`. Returns the seconds. Raises StatusError 429."""
+        level = self.level
+        assert level is not None, "`is_limited` is true"
+        waited = await self._wait(level, samples)
+        self._count()
+        return waited
+
+    async def _wait(self, level: Level, samples: Samples) -> float:
+        begun, executes = time.perf_counter(), "false"
+        try:
+            length = await level.wait(self.hand, self.usage, _WAIT_SECONDS)
+            executes = "true"
+        finally:
+            waited = time.perf_counter() - begun
+            samples.observe(waited, _WAITS, level.name, self.schema_name, executes)
+        samples.observe(length, _LENGTHS, level.name, self.schema_name)
+        return waited
+
+    def leave(self) -> None:
+        """Give the seat back."""
+        assert self.level is not None, "`is_limited` is true"
+        self.usage.executing -= 1
+        self.level.release()
 
 
 @dataclass(slots=True)
 class _FlowSchemas:
     """The schemas sorted by precedence, and the known flows of requests."""
 
-    schemas: list[tuple[Object, Flow]]
+    schemas: list[tuple[Object, str, Level | None]]
+    """Each with the uid and the level."""
     flows: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
 
 class Flows:
-    """Assigns requests to the flow schemas of one store."""
+    """Assigns requests to the flow schemas of one store. `seats` is the number of requests that run
+    at a time; without seats, requests are not classified."""
 
-    def __init__(self, store: Store) -> None:
-        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), partial(_read, store))
+    def __init__(self, store: Store, seats: int) -> None:
+        self._store = store
+        self._is_enabled = seats > 0
+        self._pool = Pool(seats)
+        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._read)
+
+    @property
+    def are_active(self) -> bool:
+        """Whether requests are classified and limited by their flows."""
+        return self._is_enabled and bool(self._order.value.schemas)
+
+    @property
+    def levels(self) -> Sequence[Level]:
+        """The priority levels by name."""
+        active = self.are_active  # brings the levels up to date
+        return [level for _, level in sorted(self._pool.levels.items())] if active else []
+
+    def figures(self) -> Iterator[tuple[str, ...]]:
+        """Yield the names and labels of metrics, each with its value as a text at the end."""
+        for level in self.levels:
+            yield from level.figures()
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """The flow of a request; None until a client has read flow schemas."""
         order = self._order.value
-        if not order.schemas:
+        if not order.schemas or not self._is_enabled:
             return None
         key = (
             user.name, user.groups, info.verb, info.group, info.resource, info.subresource,
             info.namespace, "" if info.is_resource else info.path,
         )  # fmt: skip
-        if key not in order.flows:
+        flow = order.flows.get(key)
+        if flow is None and key not in order.flows:
             if len(order.flows) >= _MAX_CACHED_FLOWS:
                 order.flows.clear()
-            matching = (flow for schema, flow in order.schemas if _matches(schema, info, user))
-            order.flows[key] = next(matching, None)
-        return order.flows[key]
+            matching = (each for each in order.schemas if _matches(each[0]["spec"], info, user))
+            found = next(matching, None)
+            flow = order.flows[key] = None if found is None else _flow(*found, info, user)
+        return flow
+
+    def _read(self) -> _FlowSchemas:
+        levels = self._pool.configure(entry.value for entry in self._store.list(_LEVELS))
+        every = [entry.value for entry in self._store.list(_SCHEMAS)]
+        every.sort(key=lambda schema: (schema["spec"].get("matchingPrecedence", 0), _name(schema)))
+        return _FlowSchemas(
+            [(each, each["metadata"]["uid"], levels.get(_level_of(each))) for each in every]
+        )
 
 
-def _read(store: Store) -> _FlowSchemas:
-    return _FlowSchemas(_by_precedence(store.list(_SCHEMAS), store.list(_LEVELS)))
+def _flow(schema: Object, uid: str, level: Level | None, info: RequestInfo, user: User) -> Flow:
+    """Return the flow of a request that a schema matches (computeFlowDistinguisher)."""
+    name = _name(schema)
+    level_uid = "" if level is None else level.uid
+    head = Head({_SCHEMA_HEADER: uid, _LEVEL_HEADER: level_uid})
+    if level is None:
+        return Flow(head, name, None, (), Usage(), False)
+    method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
+    part = {"ByUser": user.name, "ByNamespace": info.namespace}.get(method, "")
+    hand = level.hand(f"{name}\0{part}")
+    return Flow(head, name, level, hand, level.usage_of(name), not level.is_exempt)
 
 
-def _by_precedence(
-    schema_entries: Sequence[Entry], level_entries: Sequence[Entry]
-) -> list[tuple[Object, Flow]]:
-    levels = {entry.value["metadata"]["name"]: entry.value for entry in level_entries}
-    flows = []
-    for entry in schema_entries:
-        spec, meta = entry.value.get("spec") or {}, entry.value["metadata"]
-        level = levels.get((spec.get("priorityLevelConfiguration") or {}).get("name", ""))
-        flow = Flow(meta["uid"], level["metadata"]["uid"] if level else "")
-        flows.append((spec.get("matchingPrecedence", 0), meta["name"], spec, flow))
-    return [(spec, flow) for _, _, spec, flow in sorted(flows, key=lambda flow: flow[:2])]
+def _name(obj: Object) -> str:
+    name: str = obj["metadata"]["name"]
+    return name
+
+
+def _level_of(schema: Object) -> str:
+    name: str = (schema["spec"].get("priorityLevelConfiguration") or {}).get("name", "")
+    return name
 
 
 def _matches(schema: Object, info: RequestInfo, user: User) -> bool:

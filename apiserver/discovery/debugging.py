@@ -1,15 +1,17 @@
-"""The paths below `/debug/` that make sense for a server without queues and profiles.
+"""The paths below `/debug/` that make sense for a server without profiles.
 
 Follows apiserver/pkg/util/flowcontrol/dump.go and apiserver/pkg/server/routes/flags.go.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+
 from aiohttp import web
 
+from inkube.apiserver.auth import Flows, Level
 from inkube.apiserver.http import RequestInfo, responses
-from inkube.apiserver.registry import User, keys
-from inkube.storage import BaseStore
+from inkube.apiserver.registry import User
 
-_LEVELS = keys.prefix("prioritylevelconfigurations")
 _HEAD = (
     "PriorityLevelName", "ActiveQueues", "IsIdle", "IsQuiescing", "WaitingRequests",
     "ExecutingRequests", "DispatchedRequests", "RejectedRequests", "TimedoutRequests",
@@ -21,8 +23,8 @@ _PLAIN_TEXT = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Opti
 class Debugging:
     """Serves `/debug/…`. Unknown paths return 404."""
 
-    def __init__(self, store: BaseStore) -> None:
-        self._store = store
+    def __init__(self, flows: Flows) -> None:
+        self._flows = flows
 
     async def __call__(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -35,12 +37,27 @@ class Debugging:
         return responses.plain_not_found()
 
     def _levels(self) -> str:
-        """Return every priority level. All are idle, because no requests are queued."""
-        names = sorted(entry.value["metadata"]["name"] for entry in self._store.list(_LEVELS))
-        rows = [_HEAD, *((name, "0", "true", "false", *["0"] * 6) for name in names)]
+        """Return every priority level."""
+        rows = [_HEAD, *map(_row, self._flows.levels)]
         widths = [max(len(row[at]) for row in rows) + 2 for at in range(len(_HEAD))]
         lines = [
             "".join(f"{cell},".ljust(width) for cell, width in zip(row, widths, strict=True))
             for row in rows
         ]
         return "".join(f"{line.rstrip().rstrip(',')}\n" for line in lines)
+
+
+def _row(level: Level) -> Sequence[str]:
+    usage = [*level.usage.values()]
+    refusals = sum((each.refusals for each in usage), Counter[str]())
+    numbers = (
+        level.waiting,
+        sum(each.executing for each in usage),
+        sum(each.dispatched for each in usage),
+        refusals.total(),
+        refusals["time-out"],
+        0,
+    )
+    is_idle = str(not level.waiting and not level.used).lower()
+    queues = str(level.active_queues)
+    return level.name, queues, is_idle, "false", *map(str, numbers)

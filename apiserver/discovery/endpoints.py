@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from aiohttp import hdrs, web
@@ -25,8 +25,6 @@ _BUILD = {
     "major": "major", "minor": "minor", "platform": "platform",
 }  # fmt: skip
 """Labels of kubernetes_build_info, with the names in `/version`."""
-_RUNNING = "apiserver_current_inflight_requests"
-_REQUEST_KINDS = ("readOnly", "mutating")
 _READABLE = ("*/*", "text/*", "text/plain")
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
@@ -86,7 +84,7 @@ class Endpoints:
         self,
         metrics: Metrics,
         samples: Samples,
-        peaks: Callable[[], tuple[int, int]],
+        gauges: Callable[[], Iterable[Sequence[str]]],
         resources: Resources,
         count: Callable[[str], int],
         size: Callable[[str], int],
@@ -97,13 +95,14 @@ class Endpoints:
         connection_loop: Callable[[], str],
         siblings: Siblings | None = None,
     ) -> None:
-        """`peaks` returns the highest numbers of running reads and writes since its last call;
-        `count` and `size` return the number and the bytes of the objects below a prefix of keys."""
+        """`gauges` returns metrics that are read when they are shown: each is a name, labels and a
+        value. `count` and `size` return the number and the bytes of the objects below a prefix of
+        keys."""
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
         self.samples = samples
-        self._peaks = peaks
+        self._gauges = gauges
         self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
         """The pages for people, which exist since 1.36."""
         self._release = release
@@ -121,10 +120,9 @@ class Endpoints:
         """Return the metrics of this process, for other workers. All of them are recorded from now
         on."""
         self.samples.observe_all()
-        running = zip(_REQUEST_KINDS, self._peaks(), strict=True)
         return {
             "samples": self.samples.snapshot(),
-            "running": [[_RUNNING, kind, number] for kind, number in running],
+            "gauges": [[*gauge] for gauge in self._gauges()],
             "requests": self.requests.snapshot(),
             "commits": self._commits.snapshot(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
@@ -169,8 +167,8 @@ class Endpoints:
         for figures in every:
             total.add(figures["requests"])
             samples.merge(figures["samples"])
-            for *series, number in figures["running"]:
-                samples.add(*series, by=number)
+            for *series, number in figures["gauges"]:
+                samples.add(*series, by=float(number))
             commits.add(figures["commits"])
             entries.update(figures["caches"])
         version = version_document(self._release)

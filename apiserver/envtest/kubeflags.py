@@ -53,6 +53,9 @@ SUPPORTED: Mapping[str, Flag] = {
     "disable-admission-plugins": Flag("list", "Admission plugins that are not asked."),
     "enable-bootstrap-token-auth": Flag("bool", "Whether bootstrap tokens are credentials."),
     "enable-admission-plugins": Flag("list", "Admission plugins that are off by default."),
+    "enable-priority-and-fairness": Flag("bool", "Whether flow schemas limit requests."),
+    "max-mutating-requests-inflight": Flag("text", "Writes that run at a time."),
+    "max-requests-inflight": Flag("text", "Reads that run at a time."),
     "emulated-version": Flag("list", "The version to serve, such as 1.33 or kube=1.33."),
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
@@ -97,7 +100,7 @@ NEGLIGIBLE_SWITCHES = (
     "audit-webhook-batch-throttle-enable", "contention-profiling",
     "coordinated-leadership-election",
     "emulation-forward-compatible", "enable-aggregator-routing", "enable-garbage-collector",
-    "enable-logs-handler", "enable-priority-and-fairness",
+    "enable-logs-handler",
     "encryption-provider-config-automatic-reload", "log-json-split-stream",
     "log-text-split-stream", "permit-address-sharing", "permit-port-sharing",
     "runtime-config-emulation-forward-compatible", "service-account-lookup", "watch-cache",
@@ -116,7 +119,7 @@ NEGLIGIBLE_OPTIONS = (
     "kubelet-port", "kubelet-preferred-address-types", "kubelet-read-only-port", "kubelet-timeout",
     "lease-reuse-duration-seconds", "livez-grace-period", "log-flush-frequency",
     "log-json-info-buffer-size", "log-text-info-buffer-size", "max-connection-bytes-per-sec",
-    "max-mutating-requests-inflight", "max-requests-inflight", "min-request-timeout",
+    "min-request-timeout",
     "peer-advertise-ip", "peer-advertise-port", "peer-ca-file", "shutdown-delay-duration",
     "shutdown-send-retry-after", "shutdown-watch-termination-grace-period", "storage-backend",
     "storage-initialization-timeout", "storage-media-type", "vmodule", "watch-cache-sizes",
@@ -169,6 +172,9 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "anonymous_auth": arguments.last("anonymous-auth", "true") in flags.TRUE,
         "cors_allowed_origins": tuple(filter(None, arguments.all("cors-allowed-origins"))),
         "enable_bootstrap_token_auth": arguments.truth("enable-bootstrap-token-auth"),
+        "enable_priority_and_fairness": (
+            arguments.last("enable-priority-and-fairness", "true") in flags.TRUE
+        ),
         "runtime_config": _switches(arguments),
         "service_account_jwks_uri": arguments.last("service-account-jwks-uri"),
         "tls_min_version": _TLS[arguments.last("tls-min-version", "VersionTLS12")],
@@ -216,6 +222,8 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "audit-log-maxsize",
         "default-not-ready-toleration-seconds",
         "default-unreachable-toleration-seconds",
+        "max-mutating-requests-inflight",
+        "max-requests-inflight",
     ):
         if arguments.last(flag):
             result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))

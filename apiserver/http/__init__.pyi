@@ -20,11 +20,13 @@ from inkube.apiserver.http.encodings import compression as compression
 from inkube.apiserver.http.encodings import yamls as yamls
 from inkube.apiserver.http.guards import Guard as Guard
 from inkube.apiserver.http.guards import is_loopback as is_loopback
+from inkube.apiserver.http.guards import too_many_requests as too_many_requests
 from inkube.apiserver.http.httprequest import Request as Request
 from inkube.apiserver.http.httpresponse import PIECE as PIECE
 from inkube.apiserver.http.httpresponse import STALL_SECONDS as STALL_SECONDS
 from inkube.apiserver.http.httpresponse import Body as Body
 from inkube.apiserver.http.httpresponse import BodyResponse as BodyResponse
+from inkube.apiserver.http.httpresponse import Head as Head
 from inkube.apiserver.http.httpresponse import Piece as Piece
 from inkube.apiserver.http.httpresponse import Writer as Writer
 from inkube.apiserver.http.metrics import Metrics as Metrics

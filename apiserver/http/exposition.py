@@ -263,6 +263,7 @@ class _Described(NamedTuple):
 
 _REQUEST = "verb group version resource subresource scope component"
 _ADMISSION = "type operation rejected"
+_FLOW = "priority_level flow_schema"
 _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_admission_controller_admission_duration_seconds": _Described(
         "histogram", "[STABLE] Seconds of an admission plugin.", f"name {_ADMISSION}"
@@ -288,6 +289,36 @@ _DESCRIBED: Mapping[str, _Described] = {
         "gauge",
         "[STABLE] The highest number of running requests since these metrics were last read.",
         "request_kind",
+    ),
+    **{
+        f"apiserver_flowcontrol_{limit}_limit_seats": _Described(
+            "gauge", f"[{level}] Seats of a priority level: {what}.", "priority_level"
+        )
+        for limit, level, what in (
+            ("nominal", "BETA", "its share"),
+            ("lower", "ALPHA", "those that it never lends"),
+            ("upper", "ALPHA", "the most with borrowed ones"),
+            ("current", "ALPHA", "those that it can use now"),
+        )
+    },
+    **{
+        f"apiserver_flowcontrol_{name}": _Described(kind, f"[{level}] {text}", _FLOW)
+        for name, kind, level, text in (
+            ("current_executing_requests", "gauge", "BETA", "Requests with a seat."),
+            ("current_executing_seats", "gauge", "BETA", "Seats of running requests."),
+            ("current_inqueue_requests", "gauge", "BETA", "Requests that wait for a seat."),
+            ("current_inqueue_seats", "gauge", "ALPHA", "Seats that requests wait for."),
+            ("dispatched_requests_total", "counter", "BETA", "Requests that got a seat."),
+        )
+    },
+    "apiserver_flowcontrol_rejected_requests_total": _Described(
+        "counter", "[BETA] Requests that got no seat.", f"{_FLOW} reason"
+    ),
+    "apiserver_flowcontrol_request_queue_length_after_enqueue": _Described(
+        "histogram", "[ALPHA] Length of the queue of a request that waited for a seat.", _FLOW
+    ),
+    "apiserver_flowcontrol_request_wait_duration_seconds": _Described(
+        "histogram", "[BETA] Seconds in which requests waited for a seat.", f"{_FLOW} execute"
     ),
     "apiserver_longrunning_requests": _Described(
         "gauge", "[STABLE] Running requests without an end.", _REQUEST

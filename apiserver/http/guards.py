@@ -6,7 +6,7 @@ apiserver/pkg/server.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
@@ -23,6 +23,10 @@ _LOOPBACK = re.compile(
 )
 _USUAL = frozenset({"localhost", "127.0.0.1"})  # faster than a pattern
 _UNLIMITED = nullcontext()
+
+
+def _always() -> bool:
+    return True
 
 
 class _Lane:
@@ -61,10 +65,13 @@ class Guard:
         hosts: Collection[str] = (),
         reads: int = MAX_READS,
         writes: int = MAX_WRITES,
+        is_limiting: Callable[[], bool] = _always,
     ) -> None:
+        """`is_limiting` returns whether the numbers of running requests are limited here."""
         self._hosts = frozenset(host.lower() for host in hosts)
         self._loopback_only = loopback_only
         self._read_lane, self._write_lane = _Lane(reads), _Lane(writes)
+        self._is_limiting = is_limiting
 
     def admit(
         self, request: web.BaseRequest, *, is_long_running: bool
@@ -78,7 +85,7 @@ class Guard:
         if is_long_running:
             return _UNLIMITED
         lane = self._read_lane if request.method in _READS else self._write_lane
-        if lane.free <= 0:
+        if lane.free <= 0 and self._is_limiting():
             raise too_many_requests()
         return lane
 

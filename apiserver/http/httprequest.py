@@ -45,8 +45,8 @@ class Request(BaseRequest):
     """The authenticated and the impersonated user; None if the user acts as itself."""
     reason = ""
     """Why its user may do it, or not; "" without a reason."""
-    flow: tuple[str, str] | None = None
-    """The uids of its flow schema and priority level; None until they are found."""
+    flow: Any = None
+    """Its `auth.Flow`; None until it is found."""
     lifetime: Lifetime | None = None
     """What can end it before its commit; None for reads and streams."""
     faults: tuple[str, ...] = ()

@@ -95,6 +95,7 @@ class BodyResponse(web.StreamResponse):
         self._head = head if isinstance(head, Head) else None
         self._own_headers = None if isinstance(head, Head) else head
         self._audit_id = ""
+        self._added: Head | None = None
         self._writer: AbstractStreamWriter | None = None
         self._transport: asyncio.Transport | None = None
         self._connection: Connection | None = None
@@ -112,7 +113,15 @@ class BodyResponse(web.StreamResponse):
             self._own_headers = self._head.headers.copy()
             if self._audit_id:
                 self._own_headers["Audit-Id"] = self._audit_id
+            if self._added is not None:
+                self._own_headers.update(self._added.headers)
         return self._own_headers
+
+    def add(self, head: Head) -> None:
+        """Add headers that other responses share."""
+        self._added = head
+        if self._own_headers is not None:
+            self._own_headers.update(head.headers)
 
     def set_audit_id(self, audit_id: str) -> None:
         """Set the Audit-Id header, the request's id in the audit log."""
@@ -138,8 +147,9 @@ class BodyResponse(web.StreamResponse):
             return None
         if self._own_headers is None and self._head is not None and request.is_usual:
             self._keeps_alive = True
+            added = "" if self._added is None else self._added.text
             head = (
-                f"{_line(self.status)}{self._head.text}Audit-Id: {self._audit_id}\r\n"
+                f"{_line(self.status)}{self._head.text}Audit-Id: {self._audit_id}\r\n{added}"
                 f"Content-Length: {len(body)}\r\nDate: {_date(int(time.time()))}\r\n\r\n"
             ).encode()
         else:

@@ -17,11 +17,36 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
     "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_step_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_webhook_admission_duration_seconds": (*_OF_ADMISSION, 10.0, 25.0),
+    "apiserver_flowcontrol_request_queue_length_after_enqueue": (
+        0.0,
+        10.0,
+        25.0,
+        50.0,
+        100.0,
+        250.0,
+        500.0,
+        1000.0,
+    ),
+    "apiserver_flowcontrol_request_wait_duration_seconds": (
+        0.0,
+        0.005,
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+        0.5,
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        15.0,
+        30.0,
+    ),
     "apiserver_response_sizes": tuple(float(10**exponent) for exponent in range(3, 10)),
     "apiserver_watch_events_sizes": tuple(float(2**exponent) for exponent in range(10, 18)),
 }
-"""The upper bounds of the buckets of each histogram (admission/metrics/metrics.go,
-endpoints/metrics/metrics.go)."""
+"""The upper bounds of the buckets of each histogram (metrics.go of admission,
+endpoints and util/flowcontrol)."""
 
 Series = tuple[str, ...]
 """The name of a metric and the values of its labels."""

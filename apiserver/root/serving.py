@@ -5,8 +5,10 @@
 
 import contextlib
 import os
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from inkube import controllers
 from inkube.apiserver import (
@@ -52,6 +54,37 @@ class StreamingParts:
                 each.close()
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Limits:
+    """What limits the number of running requests: two numbers, or the flows of requests once there
+    are flow schemas."""
+
+    guard: Guard
+    flows: Flows
+
+    @classmethod
+    def of(cls, core: Core) -> Self:
+        """Return the limits that the options require."""
+        options = core.options
+        reads, writes = options.max_requests_inflight, options.max_mutating_requests_inflight
+        seats = reads + writes if options.enable_priority_and_fairness else 0
+        flows = Flows(core.base.store, seats)
+        guard = Guard(
+            loopback_only=core.security.is_open,
+            hosts=options.allow_hosts,
+            reads=reads or sys.maxsize,
+            writes=writes or sys.maxsize,
+            is_limiting=lambda: not flows.are_active,
+        )
+        return cls(guard, flows)
+
+    def figures(self) -> Iterator[tuple[str, ...]]:
+        """Yield the names and labels of metrics, each with its value as a text at the end."""
+        for kind, peak in zip(("readOnly", "mutating"), self.guard.peaks(), strict=True):
+            yield "apiserver_current_inflight_requests", kind, str(peak)
+        yield from self.flows.figures()
+
+
 async def start_serving(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
 ) -> None:
@@ -68,8 +101,8 @@ async def start_serving(
         Lazy(lambda: console.RequestLog(_listen_to(listeners))),
     )
     siblings = None if worker is None else workers.Siblings(worker)
-    guard = Guard(loopback_only=core.security.is_open, hosts=options.allow_hosts)
-    endpoints = _endpoints(core, progress, siblings, guard)
+    limits = Limits.of(core)
+    endpoints = _endpoints(core, progress, siblings, limits)
     if siblings is not None:
         await siblings.start(endpoints.figures)
         stack.push_async_callback(siblings.close)
@@ -80,7 +113,7 @@ async def start_serving(
         stack.callback(others.close)
     on_begin = () if audit is None else (audit.begin,)
     application = _application(
-        parts, endpoints, guard, streaming_parts, others, listeners, on_begin, start
+        parts, endpoints, limits, streaming_parts, others, listeners, on_begin, start
     )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
@@ -104,7 +137,7 @@ async def _close_forwarded(parts: Parts) -> None:
 def _application(
     parts: Parts,
     endpoints: Endpoints,
-    guard: Guard,
+    limits: "Limits",
     streaming: StreamingParts,
     others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
@@ -125,12 +158,12 @@ def _application(
             core.registry.engine,
         ),
         access=core.security.access,
-        flows=Flows(core.base.store),
+        flows=limits.flows,
         origins=core.listener.origins,
-        guard=guard,
+        guard=limits.guard,
         metrics=endpoints.requests,
         samples=core.samples,
-        endpoints=_paths(parts, endpoints, streaming, start),
+        endpoints=_paths(parts, endpoints, limits, streaming, start),
         faults=core.faults,
         sleep=core.base.clock.sleep,
         before_request=_before_request(parts, others),
@@ -155,7 +188,7 @@ def _before_request(
 
 
 def _endpoints(
-    core: Core, progress: Progress, siblings: "workers.Siblings | None", guard: Guard
+    core: Core, progress: Progress, siblings: "workers.Siblings | None", limits: Limits
 ) -> Endpoints:
     store, data = core.base.store, core.options.data
 
@@ -177,7 +210,7 @@ def _endpoints(
     return Endpoints(
         Metrics(),
         core.samples,
-        guard.peaks,
+        limits.figures,
         core.resources,
         store.count,
         size,
@@ -191,7 +224,7 @@ def _endpoints(
 
 
 def _paths(
-    parts: Parts, handlers: Endpoints, streaming: StreamingParts, start: Start
+    parts: Parts, handlers: Endpoints, limits: Limits, streaming: StreamingParts, start: Start
 ) -> dict[str, Endpoint | Lazy[Endpoint]]:
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
@@ -214,7 +247,7 @@ def _paths(
         "/version": handlers.version,
         "/metrics": handlers.metrics,
         "/metrics/slis": handlers.levels,
-        "/debug/": Lazy(lambda: discovery.Debugging(core.base.store)),
+        "/debug/": Lazy(lambda: discovery.Debugging(limits.flows)),
         "/inkube/": Lazy(lambda: _control(parts, start)),
         "/debug/requests": streaming.request_log,
         "/debug/activity": Lazy(

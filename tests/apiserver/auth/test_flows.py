@@ -1,7 +1,12 @@
 """The flow schema of a request, reported in two headers."""
 
+import asyncio
+from typing import Any
+
 import aiohttp
 import pytest
+from aiohttp import web
+from endpoints import BUNDLE, serving
 
 from inkube import APIServer
 
@@ -62,3 +67,169 @@ async def test_a_schema_of_ones_own_comes_by_its_precedence(session):
         assert answer.status == 200
     _, headers = await read(session, "/api/v1/namespaces/default/secrets", **jane)
     assert headers[SCHEMA] != made
+
+
+NARROW: dict[str, Any] = {"max_requests_inflight": 1, "max_mutating_requests_inflight": 1}
+JANE = {"Impersonate-User": "jane"}
+
+
+async def occupied(session, held):
+    """A request of jane that runs until `held` is set: its write waits for a webhook."""
+    path = "/api/v1/namespaces/default/configmaps"
+    async with session.post(path, json={"metadata": {"name": "held"}}, headers=JANE) as answer:
+        held.set_result(answer.status)
+
+
+async def hook(server, url):
+    """Let the webhook at `url` review every new ConfigMap."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    webhook = {
+        "name": "slow.example.com",
+        "clientConfig": {"url": url, "caBundle": BUNDLE},
+        "rules": [{**rule, "resources": ["configmaps"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    await server.client.create(
+        {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "slow.example.com"},
+            "webhooks": [webhook],
+        }
+    )
+
+
+async def metric(session, name, **labels):
+    async with session.get("/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    told = ",".join(f'{label}="{labels[label]}"' for label in sorted(labels))
+    found = [line.rpartition(" ")[2] for line in lines if line.startswith(f"{name}{{{told}}}")]
+    return float(found[0]) if found else None
+
+
+@pytest.fixture
+async def narrow():
+    async with APIServer(**NARROW) as server, aiohttp.ClientSession(server.url) as session:
+        yield server, session
+
+
+async def test_a_level_without_a_seat_queues_or_refuses_and_others_go_on(narrow):
+    server, session = narrow
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def review(request):
+        begun.set()
+        await go.wait()
+        uid = (await request.json())["request"]["uid"]
+        answer = {"uid": uid, "allowed": True}
+        return web.json_response(
+            {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": answer}
+        )
+
+    for kind, spec in (
+        (
+            "PriorityLevelConfiguration",
+            {
+                "type": "Limited",
+                "limited": {
+                    "nominalConcurrencyShares": 1,
+                    "borrowingLimitPercent": 0,
+                    "limitResponse": {
+                        "type": "Queue",
+                        "queuing": {"queues": 1, "handSize": 1, "queueLengthLimit": 1},
+                    },
+                },
+            },
+        ),
+        (
+            "FlowSchema",
+            {
+                "priorityLevelConfiguration": {"name": "narrow"},
+                "matchingPrecedence": 10,
+                "distinguisherMethod": {"type": "ByUser"},
+                "rules": [
+                    {
+                        "subjects": [{"kind": "User", "user": {"name": "jane"}}],
+                        "resourceRules": [
+                            {
+                                "verbs": ["*"],
+                                "apiGroups": ["*"],
+                                "resources": ["*"],
+                                "namespaces": ["*"],
+                                "clusterScope": True,
+                            }
+                        ],
+                    }
+                ],
+            },
+        ),
+    ):
+        body = {"metadata": {"name": "narrow"}, "spec": spec}
+        plural = f"{kind.lower()}s"
+        async with session.post(f"{GROUP}/{plural}", json=body) as answer:
+            assert answer.status == 201, await answer.text()
+    await server.settled()
+    schema, _ = await read(session, f"{GROUP}/flowschemas/narrow")
+    (dangling,) = schema["status"]["conditions"]
+    assert (dangling["type"], dangling["status"]) == ("Dangling", "False")
+    async with serving(review) as url:
+        await hook(server, url)
+        held = asyncio.get_running_loop().create_future()
+        tasks = [asyncio.create_task(occupied(session, held))]
+        await begun.wait()
+        of = {"flow_schema": "narrow", "priority_level": "narrow"}
+        name = "apiserver_flowcontrol_{}"
+        assert await metric(session, name.format("current_executing_requests"), **of) == 1
+        path = "/api/v1/namespaces/default/secrets"
+        queued = asyncio.create_task(read(session, path, **JANE))
+        while await metric(session, name.format("current_inqueue_requests"), **of) != 1:
+            pass
+        async with session.get(path, headers=JANE) as answer:  # the queue is full
+            assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
+            assert answer.headers[LEVEL] == await uid_of(
+                session, "prioritylevelconfigurations", "narrow"
+            )
+        await read(session, path)  # the administrator is exempt
+        assert not queued.done()
+        go.set()
+        found, headers = await queued
+        assert (found["kind"], headers[SCHEMA]) == ("SecretList", schema["metadata"]["uid"])
+        assert await held == 201
+        await asyncio.gather(*tasks)
+    rejected = name.format("rejected_requests_total")
+    assert await metric(session, rejected, **of, reason="queue-full") == 1
+    assert await metric(session, name.format("dispatched_requests_total"), **of) == 2
+    limit = name.format("nominal_limit_seats")
+    assert await metric(session, limit, priority_level="narrow") == 1
+    waits = name.format("request_wait_duration_seconds_count")
+    assert await metric(session, waits, **of, execute="true") == 1
+    async with session.get("/debug/api_priority_and_fairness/dump_priority_levels") as answer:
+        rows = [line.split() for line in (await answer.text()).splitlines()]
+    (row,) = [row for row in rows if row[0] == "narrow,"]
+    assert [cell.rstrip(",") for cell in row[1:]] == ["0", "true", "false", *"002100"]
+
+
+async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
+    async with (
+        APIServer(**NARROW, enable_priority_and_fairness=False) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        await read(session, f"{GROUP}/flowschemas")
+        _, headers = await read(session, "/api/v1/namespaces")
+        assert SCHEMA not in headers
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"max_requests_inflight": -1}, "-1 is not a number of requests"),
+        (
+            {"max_requests_inflight": 0, "max_mutating_requests_inflight": 0},
+            "must add up to something positive",
+        ),
+    ],
+)
+def test_limits_that_mean_nothing_end_the_start(options, why):
+    with pytest.raises(ValueError, match=why):
+        APIServer(**options)
