@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from aiohttp import web
+from aiohttp import hdrs, web
 
 from inkube.apiserver.http import RequestInfo, negotiation, responses
 from inkube.apiserver.registry import User, keys
@@ -47,7 +47,9 @@ class Activity:
             "changes": await self._changes(int(after)),
             "watches": dict(Counter(self._watchers()).most_common()),
         }
-        return responses.render(document, negotiation.COMPACT_JSON)
+        response = responses.render(document, negotiation.COMPACT_JSON)
+        responses.compress(response, request.headers.get(hdrs.ACCEPT_ENCODING, ""), smallest=0)
+        return response
 
     async def _changes(self, after: int) -> list[Object]:
         """Return the newest changes after a revision, the oldest first."""
