@@ -1,5 +1,5 @@
-// A right controller with the official client of Node: an informer says which boat has changed, and
-// each reconciliation compares the boat with its ConfigMap.
+// A right controller with the official client of Node: informers say which boat or ConfigMap has
+// changed, and each reconciliation compares the boat with its ConfigMap.
 import { CoreV1Api, CustomObjectsApi, KubeConfig, makeInformer } from "@kubernetes/client-node";
 
 const config = new KubeConfig();
@@ -51,13 +51,30 @@ function enqueue(name, pause = 100) {
   }));
 }
 
-const list = () => custom.listNamespacedCustomObject(boats);
-const informer = makeInformer(config, "/apis/example.com/v1/namespaces/default/boats", list);
-for (const event of ["add", "update"]) informer.on(event, (boat) => enqueue(boat.metadata.name));
-const begin = () => informer.start().catch(again);
-const again = (error) => {
-  console.log(`watch: ${error?.message ?? error}`);
-  setTimeout(begin, 200);
-};
-informer.on("error", again);
-begin();
+/** Watch a collection, and list it again after an error. */
+function follow(path, list, events, onEvent) {
+  const informer = makeInformer(config, path, list);
+  for (const event of events) informer.on(event, onEvent);
+  const begin = () => informer.start().catch(again);
+  const again = (error) => {
+    console.log(`watch: ${error?.message ?? error}`);
+    setTimeout(begin, 200);
+  };
+  informer.on("error", again);
+  begin();
+}
+
+follow(
+  "/apis/example.com/v1/namespaces/default/boats",
+  () => custom.listNamespacedCustomObject(boats),
+  ["add", "update"],
+  (boat) => enqueue(boat.metadata.name),
+);
+follow(
+  "/api/v1/namespaces/default/configmaps",
+  () => core.listNamespacedConfigMap({ namespace }),
+  ["update", "delete"],
+  (map) => {
+    for (const owner of map.metadata.ownerReferences ?? []) enqueue(owner.name);
+  },
+);
