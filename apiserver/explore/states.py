@@ -18,8 +18,9 @@ from inkube.schemas.objects import Object
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 _DROPPED = frozenset({"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"})
 IGNORED = frozenset({"Event", "Event.events.k8s.io", "Lease.coordination.k8s.io",
-                     "Fault.world.inkube.dev"})  # fmt: skip
-"""Kinds that never belong to an end state: records, heartbeats, and the faults themselves."""
+                     "IPAddress.networking.k8s.io", "Fault.world.inkube.dev"})  # fmt: skip
+"""Kinds that never belong to an end state: records, heartbeats, random addresses of Services, and
+the faults themselves."""
 _ALLOTTED = frozenset(
     {"nodeName", "hostIP", "hostIPs", "podIP", "podIPs", "clusterIP", "clusterIPs"}
 )

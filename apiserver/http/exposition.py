@@ -204,7 +204,8 @@ class _Collector:
     def _kind(self, prefix: str) -> tuple[str, str]:
         """Return the group and the plural of a prefix of keys, also of a kind that is not served
         any more."""
-        *_, group, plural = ("", *prefix.strip("/").split("/")[1:])
+        root, *parts = prefix.strip("/").split("/")
+        *_, group, plural = ("", *(parts or [root]))  # a record of the storage itself has no parts
         return self._figures.kinds.get(prefix, (group, plural))
 
     def _of_storage(self) -> Iterator[Metric]:

@@ -83,8 +83,9 @@ SERVICE = {
     "spec": {"ports": [{"port": 80}]},
 }
 """The first of them creates the allocator, which follows services from then on."""
-WAIT_FOR_ONE = {"accounts.py"}
-"""Modules that follow the store only during one request, until an expected object appears."""
+WAIT_FOR_ONE = {"accounts.py", "acting.py"}
+"""Modules that follow the store only for a time: until an expected object appears, or during one
+run of an exploration, whose store nobody shares."""
 
 
 def config_map(name: str, **meta: Any) -> dict[str, Any]:

@@ -1,14 +1,11 @@
 """Clients that send bodies too slowly are disconnected, and do not block others."""
 
 import asyncio
-from functools import partial
 
 import pytest
 from patience import SECONDS
 
 from inkube.apiserver import app
-from inkube.apiserver.http.guards import Guard
-from inkube.apiserver.root import serving
 from inkube.apiserver.server import APIServer
 
 HEAD = (
@@ -28,9 +25,8 @@ async def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
         await writer.wait_closed()
 
 
-async def test_waiting_bodies_leave_room_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "Guard", partial(Guard, reads=3, writes=2))
-    async with APIServer() as server:
+async def test_waiting_bodies_leave_room_for_readers() -> None:
+    async with APIServer(max_requests_inflight=3, max_mutating_requests_inflight=2) as server:
         waiting = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(5)]
         for _, writer in waiting:
             writer.write(HEAD.encode())
