@@ -43,10 +43,12 @@ class Relay:
         await answering
         writer.close()
 
-    async def told_the_end(self) -> None:
-        """Wait until the database has ended every connection and its last messages have arrived."""
+    async def cut(self, cluster: Any) -> None:
+        """Let the database end every connection, and wait until its last messages have arrived."""
+        open_connections = tuple(self._ended)  # the log can open others meanwhile
+        await cluster.cut()
         async with within():
-            for each in self._ended:
+            for each in open_connections:
                 await each.wait()
         for _ in range(10):  # iterations in which the driver reads arrived data
             await asyncio.sleep(0)
@@ -91,8 +93,7 @@ async def test_a_read_on_a_connection_that_has_just_ended_is_answered_on_another
     await log.open()
     try:
         answer = await ask(log)
-        await cluster.cut()
-        await relay.told_the_end()
+        await relay.cut(cluster)
         assert await ask(log) == answer
         assert log.failure == ""
     finally:
@@ -105,8 +106,7 @@ async def test_a_write_on_a_connection_that_has_just_ended_is_done_once_on_anoth
 ):
     async with Store(postgresql_log(relay.url), codec) as store:
         made = await store.create("/a", {"n": 1})
-        await cluster.cut()
-        await relay.told_the_end()
+        await relay.cut(cluster)
         if fits:
             assert (await store.create("/b", {"n": 2})).revision == made.revision + 1
         else:  # a write refused by the cached state is checked again in a transaction
