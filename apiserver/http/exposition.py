@@ -203,9 +203,8 @@ class _Collector:
 
     def _kind(self, prefix: str) -> tuple[str, str]:
         """Return the group and the plural of a prefix of keys, also of a kind that is not served
-        any more."""
-        root, *parts = prefix.strip("/").split("/")
-        *_, group, plural = ("", *(parts or [root]))  # a record of the storage itself has no parts
+        any more. Both are "" for records that are no objects, whose keys have no such prefix."""
+        *_, group, plural = ("", "", *prefix.strip("/").split("/")[1:])
         return self._figures.kinds.get(prefix, (group, plural))
 
     def _of_storage(self) -> Iterator[Metric]:
