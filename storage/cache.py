@@ -76,9 +76,9 @@ class Cache:
         """Return the keys under a prefix whose entries are omitted because they are damaged."""
         return [key for key in self._damaged if matches(prefix, key)] if self._damaged else ()
 
-    def list(self, prefix: str) -> Columns:
-        """Return a copy of the entries under a prefix."""
-        return self._index.list(*bounds(prefix))
+    def list(self, prefix: str, limit: int = 0) -> Columns:
+        """Return a copy of the first `limit` entries (0: all) under a prefix."""
+        return self._index.list(*bounds(prefix), limit)
 
     def count(self, prefix: str, after: str = "") -> int:
         """Return the number of entries under a prefix, after a key."""

@@ -129,9 +129,10 @@ class BaseStore(ABC):
         """Return the newest state of a key, or None if it does not exist."""
         return self._cache.get(key)
 
-    def list(self, prefix: str) -> Columns:
-        """Return a copy of the current entries under a prefix, in the order of keys."""
-        return self._cache.list(prefix)
+    def list(self, prefix: str, limit: int = 0) -> Columns:
+        """Return a copy of the first `limit` current entries (0: all) under a prefix, in the order
+        of keys."""
+        return self._cache.list(prefix, limit)
 
     def with_value(self, entry: Entry, value: Value) -> Entry:
         """Return an entry that is not stored: `entry` with another value."""

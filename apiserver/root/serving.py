@@ -195,7 +195,7 @@ def _endpoints(
     def size(prefix: str) -> int:
         """Estimate the bytes of the objects below a prefix, from the first ones."""
         count = store.count(prefix)
-        sample = store.list(prefix).data[:_SIZE_SAMPLE] if count else []
+        sample = store.list(prefix, _SIZE_SAMPLE).data if count else []
         return count * sum(map(len, sample)) // len(sample) if sample else 0
 
     def stored_bytes() -> int | None:
