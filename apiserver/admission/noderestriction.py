@@ -16,12 +16,10 @@ from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
-_PREFIX, _GROUP = "system:node:", "system:nodes"
 _AUDIENCES = 33
 """The minor since which nodes request only audiences of their pods
 (ServiceAccountNodeAudienceRestriction)."""
 _MIRROR = "kubernetes.io/config.mirror"
-_LEASES = "kube-node-lease"
 _RESTRICTED = "node-restriction.kubernetes.io"
 _OWN_LABELS = frozenset(
     {
@@ -77,9 +75,9 @@ class NodeRestriction(Plugin):
 
     async def mutate(self, write: Write) -> None:
         user, resource = write.request.user, write.request.resource
-        if not user.name.startswith(_PREFIX) or _GROUP not in user.groups:
+        node = auth.nodes.name_of(user)
+        if node is None:
             return
-        node = user.name.removeprefix(_PREFIX)
         if not node:
             raise refused(write, f"could not determine node from user {quote(user.name)}")
         self._checks[resource.group, resource.plural](write, node)
@@ -268,8 +266,8 @@ def _check_signing_request(write: Write, node: str) -> None:
         name = auth.signers.common_name(block[1])
     except ValueError as error:
         raise refused(write, f"unable to parse csr: {error}") from error
-    if name != f"{_PREFIX}{node}":
-        raise refused(write, f"can only create a node CSR with CN={_PREFIX}{node}")
+    if name != f"{auth.nodes.PREFIX}{node}":
+        raise refused(write, f"can only create a node CSR with CN={auth.nodes.PREFIX}{node}")
 
 
 def _check_status_of_pod(write: Write, node: str) -> None:
@@ -299,8 +297,8 @@ def _check_claim(write: Write, node: str) -> None:
 
 
 def _check_lease(write: Write, node: str) -> None:
-    if write.request.namespace != _LEASES:
-        why = f"can only access leases in the {quote(_LEASES)} system namespace"
+    if write.request.namespace != auth.nodes.LEASES:
+        why = f"can only access leases in the {quote(auth.nodes.LEASES)} system namespace"
         raise refused(write, why)
     if write.name != node:
         why = "can only access node lease with the same name as the requesting node"
