@@ -76,9 +76,7 @@ class Outgoing:
                 asyncio.timeout(seconds),
                 self._session.request(method, url, ssl=context, **options) as response,
             ):
-                body = await response.content.read(MAX_ANSWER)
-                while body and not response.content.at_eof() and len(body) < MAX_ANSWER:
-                    body += await response.content.read(MAX_ANSWER - len(body))
+                body = await http.dialing.read_body(response, MAX_ANSWER)
                 code, reason = response.status, response.reason
         except TimeoutError as error:
             raise CallError(f"{where}: context deadline exceeded") from error

@@ -1,4 +1,4 @@
-"""TLS contexts for outgoing connections, and Go's texts for their failures.
+"""TLS contexts for outgoing connections, bounded bodies, and Go's texts for their failures.
 
 Used for calls of webhooks and aggregated API servers.
 """
@@ -51,6 +51,14 @@ def verify_as_go(context: ssl.SSLContext) -> None:
     intermediate or the server's own, and the additional checks of RFC 5280 are off."""
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+
+
+async def read_body(response: aiohttp.ClientResponse, largest: int) -> bytes:
+    """Return the body of a response, or the first `largest` bytes of a larger one."""
+    body = await response.content.read(largest)
+    while body and not response.content.at_eof() and len(body) < largest:
+        body += await response.content.read(largest - len(body))
+    return body
 
 
 def dial_error(error: Exception) -> str:

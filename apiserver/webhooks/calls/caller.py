@@ -74,9 +74,7 @@ class WebhookCaller:
             if "service" in client:
                 asked, options = self._of_service(client["service"], asked, options)
             async with self._session.post(asked, **options) as response:
-                body = await response.content.read(MAX_RESPONSE)
-                while body and not response.content.at_eof() and len(body) < MAX_RESPONSE:
-                    body += await response.content.read(MAX_RESPONSE - len(body))
+                body = await http.dialing.read_body(response, MAX_RESPONSE)
                 return response.status, body, response.headers.get("Content-Type", "")
         except UnresolvedError as error:
             raise ReplyError(f'Post "{url}": {error}') from error
