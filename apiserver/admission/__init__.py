@@ -1,6 +1,6 @@
 """Built-in admission plugins: namespace lifecycle, limits, quotas, permissions, declared kinds.
 
-Each is a `registry.admission.Plugin`. The composition root adds them to the chain in their order.
+Each is a `registry.plugins.Plugin`. The composition root adds them to the chain in their order.
 """
 
 from inkube.schemas import lazy

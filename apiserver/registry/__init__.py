@@ -33,11 +33,6 @@ from inkube.apiserver.registry import serviceaddresses as serviceaddresses
 from inkube.apiserver.registry import storedbytes as storedbytes
 from inkube.apiserver.registry import versions as versions
 from inkube.apiserver.registry.admission import Chain as Chain
-from inkube.apiserver.registry.admission import LatePlugin as LatePlugin
-from inkube.apiserver.registry.admission import OnDemand as OnDemand
-from inkube.apiserver.registry.admission import Plugin as Plugin
-from inkube.apiserver.registry.admission import SideEffects as SideEffects
-from inkube.apiserver.registry.admission import refused as refused
 from inkube.apiserver.registry.codec import JSONCodec as JSONCodec
 from inkube.apiserver.registry.crds import Installer as Installer
 from inkube.apiserver.registry.delegates import Delegate as Delegate
@@ -48,6 +43,11 @@ from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
 from inkube.apiserver.registry.notation import Notation as Notation
 from inkube.apiserver.registry.patches import Patch as Patch
+from inkube.apiserver.registry.plugins import LatePlugin as LatePlugin
+from inkube.apiserver.registry.plugins import OnDemand as OnDemand
+from inkube.apiserver.registry.plugins import Plugin as Plugin
+from inkube.apiserver.registry.plugins import SideEffects as SideEffects
+from inkube.apiserver.registry.plugins import refused as refused
 from inkube.apiserver.registry.registry import Registry as Registry
 from inkube.apiserver.registry.requests import ADMIN as ADMIN
 from inkube.apiserver.registry.requests import HEAVY as HEAVY

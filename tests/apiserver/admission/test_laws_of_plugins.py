@@ -13,7 +13,7 @@ from patience import within
 from inkube import APIServer, StatusError
 from inkube.apiserver.admission import names
 from inkube.apiserver.registry import Plugin
-from inkube.apiserver.registry.admission import LatePlugin
+from inkube.apiserver.registry.plugins import LatePlugin
 from inkube.schemas.builtin import definitions
 
 ENABLED = ["ServiceAccount"]

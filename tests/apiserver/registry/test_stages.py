@@ -60,7 +60,7 @@ KNOWING = {
     "requests.py": "options",
     "attributes.py": "options, as plugins receive them",
     "write.py": "plugins with side effects, and transactions",
-    "admission.py": "plugins with side effects",
+    "plugins.py": "plugins with side effects",
     "plain.py": "the choice of the store",
     "fast.py": "dry runs, which need no queue",
 }
@@ -89,7 +89,7 @@ def test_nothing_in_a_stage_asks_whether_it_is_a_dry_run() -> None:
     assert tests == {
         ("plain.py", "options.dry_run"),
         ("fast.py", "self.queues is None or not change.reads or write.dry_run"),
-        ("admission.py", "write.dry_run"),
+        ("plugins.py", "write.dry_run"),
         ("attributes.py", "write.dry_run"),
         ("requests.py", "self.options.dry_run"),  # the text of an error
     }
