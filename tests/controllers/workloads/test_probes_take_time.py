@@ -3,7 +3,12 @@
 import pytest
 import workloads as w
 
-pytestmark = pytest.mark.kube_workloads(bare_pods_run=True)
+from inkube.controllers.clock import FakeClock
+
+pytestmark = [
+    pytest.mark.kube_workloads(bare_pods_run=True),
+    pytest.mark.kube_options(clock=FakeClock()),  # the time that the test takes does not count
+]
 
 
 def probed(kube, *, startup=None, readiness=None, **spec):
