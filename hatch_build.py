@@ -106,7 +106,8 @@ def repository() -> str | None:
 
 
 def absolute(text: str, address: str, tag: str) -> str:
-    """A page with the links and images that it has in the repository, at the state of a tag."""
+    """Return a page with the links and images that it has in the repository, at the state of a
+    tag."""
 
     def link(found: re.Match[str]) -> str:
         view = "raw" if found["image"] else "blob"
@@ -116,7 +117,7 @@ def absolute(text: str, address: str, tag: str) -> str:
 
 
 def examples(root: Path) -> dict[str, str]:
-    """The files that `inkube example` writes, at the same place in the package."""
+    """Return the files that `inkube example` writes, at the same place in the package."""
     return {
         str(path.relative_to(root)): f"inkube/{path.relative_to(root).as_posix()}"
         for path in sorted((root / "examples").rglob("*"))

@@ -70,7 +70,7 @@ class Defaults(Protocol):
     """Default objects, created at the first request for their kind (`defaults`)."""
 
     def is_missing(self, group: str, plural: str, name: str) -> bool:
-        """Whether `create` must run before the request. `name` "" means all objects."""
+        """Return whether `create` must run before the request. `name` "" means all objects."""
         ...
 
     async def create(self, group: str, plural: str, name: str) -> None:
@@ -474,7 +474,7 @@ class App:
             raise
 
     def _is_open(self, info: RequestInfo) -> bool:
-        """Whether the request is for a subresource that is served without authentication."""
+        """Return whether the request is for a subresource that is served without authentication."""
         resource = info.subresource and self._parts.resources.get(info.group, info.resource)
         served = resource.served(info.version) if resource else None
         found = served.version.subresource(info.subresource) if served is not None else None
@@ -508,7 +508,7 @@ class App:
         return await serve(request, info, user)
 
     def _is_below_version(self, path: str) -> bool:
-        """Whether a path begins with a version of a group that the generic server routes."""
+        """Return whether a path begins with a version of a group that the generic server routes."""
         parts = path.split("/")
         group, version = ("", parts[2:3]) if parts[1] == "api" else (parts[2], parts[3:4])
         if parts[1] not in ("api", "apis") or not version or not version[0]:
@@ -533,7 +533,7 @@ def _name_flow(response: "BodyResponse | web.Response", flow: Flow) -> None:
 
 
 def _is_long(info: RequestInfo) -> bool:
-    """Whether the response to a request is a stream."""
+    """Return whether the response to a request is a stream."""
     return info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
 
 

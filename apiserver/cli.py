@@ -398,7 +398,8 @@ def _write_access(server: "inkube.APIServer", target: Path) -> None:
 
 
 def _authority(options: Options, target: Path) -> Path | None:
-    """The file with the certificate authority that clients must trust, if the server uses TLS."""
+    """Return the file with the certificate authority that clients must trust, if the server uses
+    TLS."""
     made = options.tls and options.tls_cert_file is None
     return target.with_suffix(".ca.crt") if made else options.tls_cert_file
 

@@ -594,12 +594,12 @@ class Options(ServerOptions):
         return served.roles(self.module_names)
 
     def value_of(self, name: str) -> Any:
-        """The value of an option of inkube's modules. None if no installed module has it."""
+        """Return the value of an option of inkube's modules. None if no installed module has it."""
         return self.module_options.get(name, served.own_options().get(name, Option(name)).default)
 
     def settings(self, module: served.DeclaredModule) -> dict[str, Any]:
-        """The values of the options that a module declares, by name. A module can also declare
-        options of the server and of other modules."""
+        """Return the values of the options that a module declares, by name. A module can also
+        declare options of the server and of other modules."""
         return {each.name: self._setting(each) for each in module.options}
 
     def _setting(self, declared: Option) -> Any:

@@ -120,11 +120,12 @@ class APIServer:
         await self.parts.settled(within)
 
     async def snapshot(self) -> "sources.snapshots.Snapshot":
-        """The state of the server now: the option `snapshot` of other servers. Raises LogError."""
+        """Return the state of the server now: the option `snapshot` of other servers. Raises
+        LogError."""
         return await self.parts.snapshot()
 
     def kubeconfig(self, namespace: str = "default") -> str:
-        """A kubeconfig for this server, as YAML; its context has this `namespace`."""
+        """Return a kubeconfig for this server, as YAML; its context has this `namespace`."""
         return self.parts.kubeconfig(namespace)
 
     @property

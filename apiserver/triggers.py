@@ -77,33 +77,33 @@ class Triggers:
 
 
 def exists(_: Entry) -> bool:
-    """Any object is enough."""
+    """Return True: any object is enough."""
     return True
 
 
 def is_remote_api_service(entry: Entry) -> bool:
-    """Whether an APIService can be for another server or for a group that is not served here (from
-    its bytes)."""
+    """Return whether an APIService can be for another server or for a group that is not served here
+    (from its bytes)."""
     return _OWN not in entry.data or _SERVICE in entry.data or _URL in entry.data
 
 
 def is_unchecked_flow_schema(entry: Entry) -> bool:
-    """Whether the priority level of a flow schema is still unchecked (from its bytes)."""
+    """Return whether the priority level of a flow schema is still unchecked (from its bytes)."""
     return b'"Dangling"' not in entry.data
 
 
 def is_service_cidr_of_client(entry: Entry) -> bool:
-    """Whether a ServiceCIDR is not the one that the server creates (from its bytes), or is being
-    deleted."""
+    """Return whether a ServiceCIDR is not the one that the server creates (from its bytes), or is
+    being deleted."""
     return _DEFAULT_RANGES not in entry.data or is_terminating(entry)
 
 
 def is_identity(entry: Entry) -> bool:
-    """Whether a Lease is the identity of an API server (from its bytes)."""
+    """Return whether a Lease is the identity of an API server (from its bytes)."""
     return b'"apiserver.kubernetes.io/identity"' in entry.data
 
 
 def is_terminating(entry: Entry) -> bool:
-    """Whether an object is being deleted and is still there: for a finalizer, or for what is in a
-    namespace (from its bytes)."""
+    """Return whether an object is being deleted and is still there: for a finalizer, or for what is
+    in a namespace (from its bytes)."""
     return b'"deletionTimestamp"' in entry.data

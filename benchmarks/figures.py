@@ -25,7 +25,7 @@ class Figure:
 
     @property
     def met(self) -> str:
-        """Return whether the target is met: yes, NO, or "" without a target."""
+        """Whether the target is met: yes, NO, or "" without a target."""
         if self.at_most is None and self.at_least is None:
             return ""
         high = self.at_most is not None and self.value > self.at_most
@@ -34,7 +34,7 @@ class Figure:
 
     @property
     def target(self) -> str:
-        """Return the target as it is printed."""
+        """The target as it is printed."""
         if self.at_most is not None:
             return f"<= {_number(self.at_most)} {self.unit}"
         return "" if self.at_least is None else f">= {_number(self.at_least)} {self.unit}"

@@ -85,7 +85,7 @@ def _each(path: Path, way: Way) -> tuple[float, float]:
 
 
 def _run(path: Path, way: Way, tests: int) -> tuple[float, float]:
-    """The seconds that so many tests take: processor time, and elapsed time."""
+    """Return the seconds that so many tests take: processor time, and elapsed time."""
     text = _HEAD.format(tests=tests, fixture=way.fixture, body=way.body, mark=way.mark)
     path.write_text(text)
     plugin = "inkube.apiserver.pytest_plugin"

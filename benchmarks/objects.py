@@ -88,7 +88,7 @@ def thing(name: str) -> Object:
 
 
 def pod(name: str) -> Object:
-    """A Pod with the fields that most charts set."""
+    """Return a Pod with the fields that most charts set."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -98,7 +98,7 @@ def pod(name: str) -> Object:
 
 
 def deployment(name: str) -> Object:
-    """A Deployment of such pods."""
+    """Return a Deployment of such pods."""
     labels = {"app": "bench"}
     return {
         "apiVersion": "apps/v1",

@@ -75,7 +75,7 @@ def _forget(folder: Path) -> None:
 
 
 def _seconds(python: str, folder: Path, option: str, variables: Mapping[str, str]) -> float:
-    """The processor time of a run."""
+    """Return the processor time of a run."""
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", option, "test_it.py"]
     usual = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
     process = subprocess.Popen(

@@ -39,12 +39,12 @@ class Server:
 
     @property
     def mib(self) -> float:
-        """Return the resident memory in MiB."""
+        """The resident memory in MiB."""
         return self._memory("VmRSS")
 
     @property
     def peak_mib(self) -> float:
-        """Return the largest resident memory in MiB since `forget_peak`."""
+        """The largest resident memory in MiB since `forget_peak`."""
         return self._memory("VmHWM")
 
     def forget_peak(self) -> None:
@@ -59,7 +59,7 @@ class Server:
 
     @property
     def cpu_seconds(self) -> float:
-        """Return the used processor time in seconds."""
+        """The used processor time in seconds."""
         return cpu_seconds(self._process.pid)
 
 
@@ -175,7 +175,7 @@ class Request:
 
     @property
     def raw(self) -> bytes:
-        """Return the bytes of the request."""
+        """The bytes of the request."""
         head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost\r\n"
         if self.body:
             head += f"Content-Type: {self.media}\r\nContent-Length: {len(self.body)}\r\n"

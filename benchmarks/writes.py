@@ -37,17 +37,17 @@ def measure() -> Iterable[Figure]:
 
 
 def merge(number: int) -> Request:
-    """A merge patch of the spec."""
+    """Return a merge patch of the spec."""
     return Request("PATCH", PATH, {"spec": {"replicas": number + 10}}, MERGE)
 
 
 def seen(number: int) -> Request:
-    """A merge patch of the status."""
+    """Return a merge patch of the status."""
     return Request("PATCH", f"{PATH}/status", {"status": {"seen": str(number)}}, MERGE)
 
 
 def applied(number: int) -> Request:
-    """A server-side apply that changes one field of its own."""
+    """Return a server-side apply that changes one field of its own."""
     spec = {"title": "applied", "notes": {"round": str(number)}, "ports": [{"name": "extra"}]}
     body = {
         "apiVersion": API_VERSION,

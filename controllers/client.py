@@ -55,14 +55,14 @@ Clients of a server also take `deployments`, `deployments.apps`, `Deployment` an
 
 
 def gvr_of(kind: Kind) -> GVR:
-    """The resource that a caller names. Raises ValueError."""
+    """Return the resource that a caller names. Raises ValueError."""
     if isinstance(kind, GVR):
         return kind
     return GVR.parse(kind) if isinstance(kind, str) else kind.gvr
 
 
 def selection_of(namespace: str | Selection, labels: str = "", fields: str = "") -> Selection:
-    """The selection of a list or watch from its arguments."""
+    """Return the selection of a list or watch from its arguments."""
     if isinstance(namespace, Selection):
         return namespace
     return Selection(namespace, labels, fields)
@@ -124,7 +124,7 @@ class Client(Protocol):
         ...
 
     async def revision(self, resource: Kind, namespace: str = "") -> str:
-        """The revision of the resource's newest change, or of that in a namespace, deletions
+        """Return the revision of the resource's newest change, or of that in a namespace, deletions
         included.
 
         Watchers of the resource or namespace receive an event or bookmark of at least this

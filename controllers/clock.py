@@ -24,7 +24,7 @@ class SystemClock:
     """Real time."""
 
     def now(self) -> datetime:
-        """The time of day."""
+        """Return the time of day."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
@@ -57,7 +57,7 @@ class MovableClock:
         return any(future.done() for future in self._sleepers)
 
     def now(self) -> datetime:
-        """The time of day, plus the seconds by which the clock was moved."""
+        """Return the time of day, plus the seconds by which the clock was moved."""
         now = datetime.now(UTC)
         return now + timedelta(seconds=self._ahead) if self._ahead else now
 
@@ -111,14 +111,14 @@ class FakeClock:
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
-        """The start plus the seconds since then."""
+        """Return the start plus the seconds since then."""
         passed = timedelta(seconds=self.monotonic())
         if self._start is None:
             self._start = datetime.now(UTC) - passed
         return self._start + passed
 
     def monotonic(self) -> float:
-        """Seconds since the start."""
+        """Return seconds since the start."""
         if not self._ticking:
             return self._moved
         now = time.monotonic()

@@ -40,7 +40,7 @@ class Timing(NamedTuple):
 
     @classmethod
     def of(cls, duration: int) -> "Timing":
-        """The default timing, scaled to a duration of leases in seconds."""
+        """Return the default timing, scaled to a duration of leases in seconds."""
         usual = cls()
         part = duration / usual.duration
         return cls(duration, usual.deadline * part, usual.period * part, usual.retry * part)
@@ -62,7 +62,7 @@ class Term(NamedTuple):
 
     @classmethod
     def of(cls, lease: Object) -> "Term":
-        """The term that a Lease describes; its holder is "" if no server leads."""
+        """Return the term that a Lease describes; its holder is "" if no server leads."""
         spec = lease.get("spec") or {}
         return cls(
             spec.get("holderIdentity") or "",
@@ -199,8 +199,8 @@ class Elector:
             await on_started_leading(term)
 
     async def _outcome(self) -> Term | None:
-        """The term of this server, or None. A leader that cannot reach the lease remains the leader
-        until the deadline."""
+        """Return the term of this server, or None. A leader that cannot reach the lease remains the
+        leader until the deadline."""
         attempt = asyncio.ensure_future(self.attempt())
         waiting: set[asyncio.Future[Any]] = {attempt}
         if self._term is not None:
@@ -263,7 +263,7 @@ class Elector:
             self._observed_record, self._seen_at = seen, self._clock.monotonic()
 
     def _is_free(self, lease: Object) -> bool:
-        """Whether the lease has no holder, is held by this server, or has expired."""
+        """Return whether the lease has no holder, is held by this server, or has expired."""
         spec = lease.get("spec") or {}
         holder = spec.get("holderIdentity") or ""
         if holder in ("", self.identity):

@@ -35,7 +35,7 @@ class Question:
     body: bytes = b""
 
     def document(self) -> Any:
-        """The body's value, JSON or YAML. Raises StatusError 400."""
+        """Return the body's value, JSON or YAML. Raises StatusError 400."""
         is_yaml = "yaml" in self.headers.get("Content-Type", "")
         media: bodies.Media = "yaml" if is_yaml else "json"
         try:

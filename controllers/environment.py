@@ -27,7 +27,7 @@ class Recheck:
     unhealthy: float = 60.0
 
     def after(self, *, is_healthy: bool) -> float:
-        """The interval for an object, by its health."""
+        """Return the interval for an object, by its health."""
         return self.healthy if is_healthy else self.unhealthy
 
 
@@ -91,7 +91,7 @@ class Memo:
         return answer
 
     def known(self, key: Any) -> Any:
-        """The result for `key` if it is available; otherwise None."""
+        """Return the result for `key` if it is available; otherwise None."""
         future = self._answers.get(key)
         if future is None or not future.done() or future.cancelled() or future.exception():
             return None

@@ -118,7 +118,8 @@ class Recorder:
             dropped(reason, error)
 
     def _may_record(self, about: tuple[str, ...]) -> bool:
-        """Whether the object has not reached its limit of events (EventSourceObjectSpamFilter)."""
+        """Return whether the object has not reached its limit of events
+        (EventSourceObjectSpamFilter)."""
         now = self._clock.monotonic()
         bucket = self._buckets.pop(about, None) or _Bucket(BURST, now)
         self._buckets[about] = bucket
@@ -132,7 +133,7 @@ class Recorder:
         return True
 
     def _is_one_of_many(self, key: tuple[str, ...], message: str) -> bool:
-        """Whether too many other messages were recorded for the reason (EventAggregate)."""
+        """Return whether too many other messages were recorded for the reason (EventAggregate)."""
         now = self._clock.monotonic()
         known = self._similar.pop(key, None)
         if known is None or now - known.last > SIMILAR_SECONDS:

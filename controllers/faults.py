@@ -208,7 +208,7 @@ def does_something(fault: Fault, old: Fault | None) -> Iterator[Problem]:
 
 
 def module(counts: Counts) -> KindModule[Fault]:
-    """The kind, with the controller that writes its status."""
+    """Return the kind, with the controller that writes its status."""
 
     def controllers(env: Environment) -> list[Controller]:
         return [_controller(env.client, counts)]

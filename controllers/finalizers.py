@@ -61,7 +61,7 @@ class Finalizers:
             metadata["finalizers"] = metadata.get("finalizers") or list(self._default)
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """The controller that runs the steps of objects in deletion."""
+        """Return the controller that runs the steps of objects in deletion."""
 
         async def reconcile(key: Key) -> Result | None:
             try:

@@ -36,7 +36,7 @@ class Key(NamedTuple):
 
     @classmethod
     def of(cls, obj: Object) -> "Key":
-        """The key of an object."""
+        """Return the key of an object."""
         metadata = obj["metadata"]
         return cls(metadata.get("namespace", ""), metadata["name"])
 
@@ -90,11 +90,11 @@ class Index:
             self._keys.setdefault(value, set()).add(key)
 
     def keys(self, value: str) -> list[Key]:
-        """The keys of the objects with a value, sorted."""
+        """Return the keys of the objects with a value, sorted."""
         return sorted(self._keys.get(value, ()))
 
     def count(self, value: str) -> int:
-        """The number of objects with a value."""
+        """Return the number of objects with a value."""
         return len(self._keys.get(value, ()))
 
     def _remove(self, value: str, key: Key) -> None:
@@ -146,21 +146,22 @@ class Informer:
         return self._has_synced.is_set()
 
     def get(self, key: Key) -> Object | None:
-        """The cached object."""
+        """Return the cached object."""
         return self._objects.get(key)
 
     def items(self, namespace: str = "") -> Iterator[Object]:
-        """All cached objects, or those of a namespace."""
+        """Yield all cached objects, or those of a namespace."""
         for key, obj in self._objects.items():
             if not namespace or key.namespace == namespace:
                 yield obj
 
     def index(self, values: Indexer) -> Index:
-        """The index by the values of a function. The first call with a function creates it."""
+        """Return the index by the values of a function. The first call with a function creates
+        it."""
         return self.summary(values, Index, lambda: Index(values))
 
     def summary(self, name: Hashable, kind: type[S], create: Callable[[], S]) -> S:
-        """The summary with that name; the first call creates it with `create`."""
+        """Return the summary with that name; the first call creates it with `create`."""
         if name not in self._summaries:
             made = create()
             for obj in self._objects.values():
@@ -198,7 +199,8 @@ class Informer:
             await reached
 
     async def missing_revision(self) -> int:
-        """The newest revision of the resource if the cache has not reached it; otherwise 0."""
+        """Return the newest revision of the resource if the cache has not reached it; otherwise
+        0."""
         try:
             newest = int(await self._client.revision(self.resource, self._selection.namespace) or 0)
         except StatusError as error:
@@ -307,7 +309,7 @@ class Informers:
         self._is_running = False
 
     def of(self, resource: GVR | str, selection: Selection | None = None) -> Informer:
-        """The informer of a resource; created and started at the first call."""
+        """Return the informer of a resource; created and started at the first call."""
         gvr = GVR.parse(resource) if isinstance(resource, str) else resource
         wanted = selection or Selection()
         informer = self._informers.get((gvr, wanted))
@@ -326,7 +328,7 @@ class Informers:
         return self._is_running
 
     def all(self) -> list[Informer]:
-        """All informers in use."""
+        """Return all informers in use."""
         return list(self._informers.values())
 
     async def remove(self, informer: Informer) -> None:

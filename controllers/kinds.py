@@ -135,8 +135,8 @@ class KindModule(Generic[R]):
         return SECURE in self.model.model_fields
 
     def served_with(self, store: SecretStore, environment: Environment) -> "KindModule[R]":
-        """The kind on a server: a model with secret values gets a store for them. Raises TypeError
-        if the kind or a check needs a service that the server does not have."""
+        """Return the kind on a server: a model with secret values gets a store for them. Raises
+        TypeError if the kind or a check needs a service that the server does not have."""
         services = environment.services
         needed = [each.name for each in self.needs if each.name not in services]
         if missing := [*needed, *self.check_set.missing_services(services)]:
@@ -178,7 +178,7 @@ class KindModule(Generic[R]):
                 yield definitions.Subresource(part.name, verbs=part.verbs)
 
     def strategy(self) -> Strategy:
-        """The strategy, which decides about objects."""
+        """Return the strategy, which decides about objects."""
         return crds.CustomStrategy(
             self.validate,
             prefix_of=self.make_name,
@@ -226,7 +226,7 @@ class KindModule(Generic[R]):
         return obj
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """The static rules, on every write; an object that is being deleted passes.
+        """Return the static rules, on every write; an object that is being deleted passes.
 
         If some members cannot be read, the rules about other members still run.
         """
@@ -285,7 +285,7 @@ class KindModule(Generic[R]):
             await self.secure.persist(obj, reservation)
 
     def controllers(self, env: Environment) -> list[Controller]:
-        """The controllers of this kind."""
+        """Return the controllers of this kind."""
         found: list[Controller] = []
         if self.check_set.checks and self.reports_checks:
             reconciler = CheckReconciler(self.check_set, self.validate, env, report=self.report)
@@ -332,7 +332,7 @@ class KindModule(Generic[R]):
 
 
 def _violations(rule: Rule[R], typed: R, old: R | None, obj: Object) -> Iterator[FieldError]:
-    """The errors that a rule finds in an object, some of whose members may be unreadable."""
+    """Yield the errors that a rule finds in an object, some of whose members may be unreadable."""
     try:
         field = rule.field_of(typed)
         for problem in rule.findings(typed, old):
@@ -344,7 +344,7 @@ def _violations(rule: Rule[R], typed: R, old: R | None, obj: Object) -> Iterator
 
 
 async def _reasons(guard: Guard, typed: Any, env: Environment) -> list[Problem]:
-    """The problems that a guard yields. Raises StatusError 500 if the guard breaks."""
+    """Return the problems that a guard yields. Raises StatusError 500 if the guard breaks."""
     try:
         return [problem async for problem in guard(typed, env)]
     except Exception as error:
@@ -354,7 +354,7 @@ async def _reasons(guard: Guard, typed: Any, env: Environment) -> list[Problem]:
 
 
 def broken(name: str, error: Exception) -> Exception:
-    """The 500 for a rule or mutator that raised an exception: it names the rule."""
+    """Return the 500 for a rule or mutator that raised an exception: it names the rule."""
     if isinstance(error, StatusError):
         return error
     text = f"the rule {name} broke, see the server's log: {type(error).__name__}"
@@ -363,7 +363,7 @@ def broken(name: str, error: Exception) -> Exception:
 
 
 def _secret_names(obj: Object) -> list[str]:
-    """The places of the Secrets that an object may name."""
+    """Return the places of the Secrets that an object may name."""
     values = (obj.get(SECURE) or {}).values()
     return [_place(obj, value["name"]) for value in values if value.get("name")]
 
@@ -373,7 +373,7 @@ def _place(obj: Object, name: str) -> str:
 
 
 def _name_of(guard: Guard) -> str:
-    """The origin of a field error, for errors of a guard."""
+    """Return the origin of a field error, for errors of a guard."""
     return str(getattr(guard, "__name__", ""))
 
 

@@ -50,5 +50,5 @@ class Locks:
             del self._users[key], self._locks[key]
 
     def __len__(self) -> int:
-        """The number of locks that tasks hold or wait for."""
+        """Return the number of locks that tasks hold or wait for."""
         return len(self._users)

@@ -57,7 +57,7 @@ Reconcile = Callable[[Key], Awaitable[Result | None]]
 
 
 def own_key(change: Change) -> Iterable[Key]:
-    """The key of the changed object."""
+    """Return the key of the changed object."""
     return (Key.of(change.object),)
 
 
@@ -236,7 +236,7 @@ async def _wait_ended(controllers: Iterable[_RunningController]) -> None:
 
 
 def _is_new(change: Change) -> bool:
-    """Whether a change is a new object without conditions."""
+    """Return whether a change is a new object without conditions."""
     made = change.new if change.old is None else None
     return made is not None and not (made.get("status") or {}).get("conditions")
 
@@ -372,7 +372,8 @@ class Manager:
             await self._wait_queues_idle()
 
     def reconcile_count(self) -> int:
-        """The number of started reconciles. Two equal results mean that none started in between."""
+        """Return the number of started reconciles. Two equal results mean that none started in
+        between."""
         return sum(running.queue.taken_count for running in self._running_controllers.values())
 
     async def settled(self) -> None:
@@ -402,7 +403,8 @@ class Manager:
         return isinstance(self.clock, FakeClock | MovableClock) and self.clock.is_waking
 
     async def _is_settled(self) -> bool:
-        """Whether all informers are caught up, and no reconcile ran while this was checked."""
+        """Return whether all informers are caught up, and no reconcile ran while this was
+        checked."""
         before = self.reconcile_count()
         if not self._is_idle():
             return False

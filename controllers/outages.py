@@ -22,7 +22,7 @@ class Work(NamedTuple):
     key: tuple[str, ...]
 
     def __str__(self) -> str:
-        """The text for the log."""
+        """Return the text for the log."""
         return f"{self.controller}: {'/'.join(part for part in self.key if part)}"
 
 
@@ -42,7 +42,7 @@ class Outages:
         self._since: datetime | None = None
 
     def includes(self, error: Exception) -> bool:
-        """Whether an error only means that the store cannot be used now."""
+        """Return whether an error only means that the store cannot be used now."""
         if isinstance(error, StatusError):
             return error.code == 503
         return isinstance(error, self._errors)

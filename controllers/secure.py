@@ -73,7 +73,7 @@ class SecretStore(Protocol):
         ...
 
     async def get(self, namespace: str, name: str) -> Entry | None:
-        """The entry with a name; None if it does not exist."""
+        """Return the entry with a name; None if it does not exist."""
         ...
 
     async def delete(self, namespace: str, name: str) -> None:
@@ -81,7 +81,7 @@ class SecretStore(Protocol):
         ...
 
     async def owned(self, namespace: str, owner: str) -> list[Entry]:
-        """All entries of one object."""
+        """Return all entries of one object."""
         ...
 
 
@@ -117,7 +117,8 @@ class SecureValues:
             obj["secure"] = merged
 
     def unknown(self, obj: Object) -> list[FieldError]:
-        """Errors for values that had unknown or contradictory members when they were taken."""
+        """Return errors for values that had unknown or contradictory members when they were
+        taken."""
         given = obj.get("secure")
         members = given.items() if isinstance(given, dict) else ()
         return [
@@ -127,7 +128,8 @@ class SecureValues:
         ]
 
     def staged(self, namespace: str, name: str) -> str | None:
-        """The value of an object that is not stored yet, for static rules; None if unknown."""
+        """Return the value of an object that is not stored yet, for static rules; None if
+        unknown."""
         entry = self._staged.get((namespace, name))
         return entry.value if entry else None
 
@@ -158,7 +160,7 @@ class SecureValues:
             del self._writes[key]
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
-        """The value for `secure.MEMBER.name` of an object; None if it does not exist."""
+        """Return the value for `secure.MEMBER.name` of an object; None if it does not exist."""
         place = (key.namespace, name)
         entry = self._staged.get(place) or await self._store.get(*place)
         if entry is not None and entry.owner == self._owner(key.name):
@@ -166,13 +168,13 @@ class SecureValues:
         return await _from_secret(client, key.namespace, name, member)
 
     async def owns(self, key: Key, name: str) -> bool:
-        """Whether the entry with a name belongs to the object, so that only its writes replace
-        it."""
+        """Return whether the entry with a name belongs to the object, so that only its writes
+        replace it."""
         entry = await self._store.get(key.namespace, name)
         return entry is not None and entry.owner == self._owner(key.name)
 
     def controller(self, model: type[models.Resource], env: Environment) -> Controller:
-        """The controller that deletes values that no object names."""
+        """Return the controller that deletes values that no object names."""
 
         async def reconcile(key: Key) -> Result | None:
             return await self._sweep(model, env, key)
@@ -196,7 +198,7 @@ class SecureValues:
         return Result(UNCLAIMED_SECONDS) if waiting else None
 
     def _stored_form(self, obj: Object, member: str, value: Any) -> Any:
-        """The stored form of a secure value; None if it is empty."""
+        """Return the stored form of a secure value; None if it is empty."""
         if not isinstance(value, dict):
             return sealing.emptied(value)
         is_removed = value.get("remove") is not None and value["remove"] is not False
@@ -229,7 +231,8 @@ class SecureValues:
 
 
 def _is_removal(value: Any, before: Any) -> bool:
-    """Whether a secure value is removed: `remove` is true, alone or next to the stored name."""
+    """Return whether a secure value is removed: `remove` is true, alone or next to the stored
+    name."""
     if not isinstance(value, dict) or value.get("remove") is not True:
         return False
     others = {name: other for name, other in value.items() if name != "remove" and other}
@@ -258,7 +261,7 @@ async def _current(client: Client, model: type[models.Resource], key: Key) -> Ob
 
 
 async def _from_secret(client: Client, namespace: str, name: str, member: str) -> str | None:
-    """The member with a name in a core/v1 Secret, or its only member; None without it."""
+    """Return the member with a name in a core/v1 Secret, or its only member; None without it."""
     try:
         secret = await client.get("v1/secrets", name, namespace)
     except StatusError as error:

@@ -154,5 +154,5 @@ class _Runner:
 
 
 def is_done(obj: Object) -> bool:
-    """Whether a job is finished."""
+    """Return whether a job is finished."""
     return (obj.get("status") or {}).get("state") in FINAL

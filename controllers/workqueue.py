@@ -25,7 +25,7 @@ class Backoff(NamedTuple):
     longest: float = 60.0
 
     def delay(self, failures: int) -> float:
-        """The delay after the n-th failure in a row, counted from 1."""
+        """Return the delay after the n-th failure in a row, counted from 1."""
         return min(self.first * 2.0 ** min(failures - 1, 60), self.longest)
 
 
@@ -107,7 +107,7 @@ class WorkQueue(Generic[K]):
         return self._own(await self._ready.get())
 
     def get_nowait(self) -> K | None:
-        """Own a key that waits until `done`. Returns None if none waits."""
+        """Return own a key that waits until `done`. Returns None if none waits."""
         return None if self._ready.empty() else self._own(self._ready.get_nowait())
 
     def _own(self, key: K) -> K:

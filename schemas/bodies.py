@@ -36,7 +36,7 @@ class Decoded(NamedTuple):
     media: Media = "json"
 
     def strict_texts(self) -> list[str]:
-        """The duplicates as a strict error lists them: one text for all of a YAML body."""
+        """Return the duplicates as a strict error lists them: one text for all of a YAML body."""
         if self.media == "yaml" and self.duplicates:
             return [yaml_error(self.duplicates)]
         return self.duplicates
@@ -45,7 +45,7 @@ class Decoded(NamedTuple):
 def decode(
     body: bytes, media: Media, *, want_duplicates: bool, number_texts: bool = False
 ) -> Decoded:
-    """The value of a body, integers beyond 64 bits as floats.
+    """Return the value of a body, integers beyond 64 bits as floats.
 
     With `number_texts`, unusual numbers of JSON keep their texts (`gojson.Number`).
 
@@ -70,7 +70,7 @@ def decode_object(
     needs_kind: bool = True,
     typed_group: str | None = None,
 ) -> Decoded:
-    """The object in a body. Raises StatusError 400 for anything else.
+    """Return the object in a body. Raises StatusError 400 for anything else.
 
     `kind` is the kind of the path; bodies of built-in kinds can omit it (`needs_kind=False`).
     `typed_group` is the group of a kind with a Go type. Its bodies can also omit the version, or
@@ -121,17 +121,17 @@ def cannot_handle(api_version: str, sent_kind: str, kind: str, text: str) -> sta
 
 
 def unknown_fields(paths: Iterable[str]) -> list[str]:
-    """The texts for unknown fields, for warnings and strict errors."""
+    """Return the texts for unknown fields, for warnings and strict errors."""
     return [f'unknown field "{path}"' for path in paths]
 
 
 def strict_text(texts: Sequence[str]) -> str:
-    """The error text of fieldValidation=Strict."""
+    """Return the error text of fieldValidation=Strict."""
     return f"strict decoding error: {', '.join(texts)}"
 
 
 def yaml_error(duplicates: Iterable[str]) -> str:
-    """Repeated keys of a YAML body as one Go error."""
+    """Return repeated keys of a YAML body as one Go error."""
     return _YAML_PREFIX + "\n".join(f"  {text}" for text in duplicates)
 
 
@@ -152,7 +152,8 @@ _VERSION = re.compile(rb'"apiVersion"\s*:\s*"([^"\\]*)"')
 
 
 def type_meta_problem(value: Any) -> str:
-    """The Go error for an unreadable apiVersion or kind of a value; "" if both are readable."""
+    """Return the Go error for an unreadable apiVersion or kind of a value; "" if both are
+    readable."""
     if value is None:
         return ""
     if type(value) is not dict:
@@ -190,20 +191,22 @@ def duplicate_fields(body: bytes, value: Any) -> list[str]:
 
 
 def sorted_keys(value: Any) -> Any:
-    """The value with sorted members in all objects, like YAML that was converted to JSON."""
+    """Return the value with sorted members in all objects, like YAML that was converted to JSON."""
     if isinstance(value, dict):
         return {key: sorted_keys(value[key]) for key in sorted(value)}
     return [sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
 def by_path(text: str) -> list[tuple[int, str]]:
-    """The sort key of texts about fields, for the order of a document with sorted members."""
+    """Return the sort key of texts about fields, for the order of a document with sorted
+    members."""
     steps = re.findall(r"[^.\[\]]+|\[\d+\]", text)
     return [(int(step[1:-1]), "") if step[0] == "[" else (0, step) for step in steps]
 
 
 def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) -> list[str]:
-    """The strict errors of both kinds of a JSON body, in the order of a decoder into a Go type.
+    """Return the strict errors of both kinds of a JSON body, in the order of a decoder into a Go
+    type.
 
     An unknown field is reported once, even if it is repeated, and its content is skipped.
     """
@@ -234,7 +237,8 @@ def _meet(value: Any, path: str, unknown: frozenset[str], met: dict[str, None]) 
 
 
 def _surely_unique(body: bytes, value: Any) -> bool:
-    """Whether the encoded value has as many keys as the body, so that no key was a duplicate.
+    """Return whether the encoded value has as many keys as the body, so that no key was a
+    duplicate.
 
     The number of colons stands for the number of keys. Colons inside strings count in both, unless
     the body escapes them; the function then returns False.

@@ -40,7 +40,7 @@ _DECLARED: list[Cache] = []
 
 
 def every() -> list[Cache]:
-    """All caches of modules that have been imported, by name."""
+    """Return all caches of modules that have been imported, by name."""
     return sorted(_DECLARED, key=lambda cache: cache.name)
 
 
@@ -150,7 +150,8 @@ class Memo(Generic[T]):
 
     @staticmethod
     def key(value: Any, *beside: object) -> bytes:
-        """The digest of a JSON value, with the order of its members, and of all other inputs."""
+        """Return the digest of a JSON value, with the order of its members, and of all other
+        inputs."""
         try:
             text = orjson.dumps(value)
         except TypeError:  # an integer beyond 64 bits
@@ -160,7 +161,7 @@ class Memo(Generic[T]):
         return digest.digest()
 
     def get(self, key: bytes) -> T | None:
-        """The stored result, or None."""
+        """Return the stored result, or None."""
         return self._results.get(key)
 
     def put(self, key: bytes, result: T) -> None:

@@ -12,11 +12,11 @@ class Clock(Protocol):
     """Wall time for stored times, monotonic seconds for measured periods."""
 
     def now(self) -> datetime:
-        """The current time, with its zone (UTC)."""
+        """Return the current time, with its zone (UTC)."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds since a fixed but unspecified time; never decreases."""
+        """Return seconds since a fixed but unspecified time; never decreases."""
         ...
 
     async def sleep(self, seconds: float) -> None:

@@ -71,7 +71,7 @@ class Subresource(NamedTuple):
 
 
 def subresources(*, status: bool, scale: Scale | None) -> tuple[Subresource, ...]:
-    """The subresources of a kind that is not built in."""
+    """Return the subresources of a kind that is not built in."""
     subresources = [Subresource("status")] if status else []
     if scale is not None:
         subresources.append(Subresource("scale", "Scale", "autoscaling", "v1"))
@@ -127,7 +127,8 @@ NAMESPACE_FIELD = SelectableField("metadata.namespace", "metadata.namespace")
 def selectable(
     paths: Iterable[str | SelectableField], *, namespaced: bool
 ) -> tuple[SelectableField, ...]:
-    """The selectable fields of a kind that is not built in: name, namespace, then `paths`."""
+    """Return the selectable fields of a kind that is not built in: name, namespace, then
+    `paths`."""
     own = (
         SelectableField(path.lstrip("."), path.lstrip(".")) if isinstance(path, str) else path
         for path in paths
@@ -161,7 +162,7 @@ class Version:
         return replace(self, served=False)
 
     def subresource(self, name: str) -> Subresource | None:
-        """The subresource with this name, None without one."""
+        """Return the subresource with this name, None without one."""
         return next((each for each in self.subresources if each.name == name), None)
 
 
@@ -247,17 +248,17 @@ class Definition:
         return self.verbs != ("create",)
 
     def version(self, name: str) -> Version | None:
-        """The served version with this name, None without one."""
+        """Return the served version with this name, None without one."""
         return next((v for v in self.versions if v.name == name and v.served), None)
 
     def served(self) -> Iterator[Version]:
-        """The versions that clients can use, in declared order."""
+        """Return the versions that clients can use, in declared order."""
         return (version for version in self.versions if version.served)
 
     def gvk(self, version: str) -> GVK:
-        """Group, version and kind."""
+        """Return group, version and kind."""
         return GVK(self.group, version, self.names.kind)
 
     def gvr(self, version: str) -> GVR:
-        """Group, version and plural."""
+        """Return group, version and plural."""
         return GVR(self.group, version, self.names.plural)

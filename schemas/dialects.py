@@ -81,7 +81,8 @@ class Dialect:
                     error.details.pop("name", None)
 
     def warnings(self, texts: Iterable[str]) -> list[str]:
-        """Warnings with the texts of the minor, without warnings that later minors introduced."""
+        """Return warnings with the texts of the minor, without warnings that later minors
+        introduced."""
         said = (self._text(text, _WARNING) for text in texts)
         return [text for text in said if text]
 
@@ -113,7 +114,7 @@ class Dialect:
         return value.of(self.minor) if isinstance(value, internal.InternalValue) else value
 
     def _is_json(self, field: str) -> bool:
-        """Whether values of the field can be any JSON.
+        """Return whether values of the field can be any JSON.
 
         These are all fields of custom resources, and defaults in schemas.
         """
@@ -122,8 +123,8 @@ class Dialect:
         return field != "dryRun"  # an option, which is a list of texts
 
     def _typed(self, value: Any, field: str) -> Verbatim | None:
-        """The Go source of a value if its type is known, else None; resource names stay texts, as
-        does "", which replaces a time."""
+        """Return the Go source of a value if its type is known, else None; resource names stay
+        texts, as does "", which replaces a time."""
         if isinstance(value, Verbatim) or value is fielderrors.OMITTED:
             return None
         for name, fields in _go_types():
@@ -144,7 +145,7 @@ class Dialect:
 
 @caches.of_values(2 * len(releases.RECORDED))
 def of(minor: int, *, is_builtin: bool = True) -> Dialect | None:
-    """The dialect of a minor; None for the newest, because the code contains its texts."""
+    """Return the dialect of a minor; None for the newest, because the code contains its texts."""
     if minor == releases.NEWEST.minor:
         return None
     return Dialect(minor, is_builtin=is_builtin)
@@ -182,7 +183,8 @@ def _change(line: str) -> _Change:
 
 
 def _go_value(value: Any, minor: int, is_json: bool) -> Any:
-    """A bad value as `%#v` prints it; strings, numbers and booleans are returned unchanged."""
+    """Return a bad value as `%#v` prints it; strings, numbers and booleans are returned
+    unchanged."""
     if value is fielderrors.OMITTED or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, internal.InternalValue):

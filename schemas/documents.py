@@ -45,8 +45,8 @@ class Document:
     media: Literal["json", "yaml"]
 
     def place_of(self, path: str, *, on_key: bool = False) -> Place:
-        """The place of a field (`spec.items[0].name`): of its value if that is a scalar and not
-        `on_key`, otherwise of its name. A missing field has the place of its nearest parent."""
+        """Return the place of a field (`spec.items[0].name`): of its value if that is a scalar and
+        not `on_key`, otherwise of its name. A missing field has the place of its nearest parent."""
         node = self._root
         if node is None:
             return self.first
@@ -60,27 +60,28 @@ class Document:
         return self._place(name)
 
     def _place(self, node: "yaml.Node") -> Place:
-        """The place of a node of this document, up to the end of its line."""
+        """Return the place of a node of this document, up to the end of its line."""
         start, end = node.start_mark, node.end_mark
         one_line = end.line == start.line
         length = end.column - start.column if one_line else 1
         return Place(self.line + start.line, start.column + 1, max(length, 1))
 
     def place_in_line(self, line: int) -> Place:
-        """The place of the text of a line of the document, counted from 1."""
+        """Return the place of the text of a line of the document, counted from 1."""
         text = self.line_text(self.line + line - 1)
         words = text.strip()
         return Place(self.line + line - 1, text.find(words) + 1, max(len(words), 1))
 
     def line_text(self, line: int) -> str:
-        """The text of a line of the file that belongs to the document."""
+        """Return the text of a line of the file that belongs to the document."""
         lines = self._lines
         at = line - self.line
         return lines[at].decode("utf-8", "replace").rstrip("\r") if 0 <= at < len(lines) else ""
 
     def has_twice(self, key: str, line: int) -> bool:
-        """Whether the mapping with the key in a line of the document, counted from 1, contains it
-        twice itself: a member that replaces one of a merge (`<<: *base`) occurs once."""
+        """Return whether the mapping with the key in a line of the document, counted from 1,
+        contains it twice itself: a member that replaces one of a merge (`<<: *base`) occurs
+        once."""
         return any(
             sum(each.value == key for each in names) > 1
             for names in self._keys
@@ -128,7 +129,8 @@ class Document:
         return _IGNORE.search(self.body) is not None
 
     def ignores(self, code: str, line: int) -> bool:
-        """Whether a comment ignores the findings of a code: `# inkube: ignore[unknown-field]`.
+        """Return whether a comment ignores the findings of a code: `# inkube:
+        ignore[unknown-field]`.
 
         A comment behind a value is about its line, a comment on its own line about the document.
         Without brackets, it ignores all codes.
@@ -161,7 +163,7 @@ class Document:
 
 
 def split(file: str, body: bytes) -> list[Document]:
-    """The documents of a file, YAML or JSON, empty ones left out."""
+    """Return the documents of a file, YAML or JSON, empty ones left out."""
     json_parts = _split_json(body) if body.lstrip()[:1] == b"{" else None
     media: Literal["json", "yaml"] = "yaml" if json_parts is None else "json"
     parts = json_parts or _split_yaml(body)
@@ -210,7 +212,7 @@ Step = tuple["yaml.Node", "yaml.Node"]
 
 
 def _walk(node: "yaml.Node", path: str) -> tuple[Step | None, bool]:
-    """The last existing part of a path, and whether it is the whole path."""
+    """Return the last existing part of a path, and whether it is the whole path."""
     found: Step | None = None
     while path:
         step = next(_steps(node, path), None)
@@ -222,7 +224,7 @@ def _walk(node: "yaml.Node", path: str) -> tuple[Step | None, bool]:
 
 
 def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", "yaml.Node", str]]:
-    """What the first part of the path leads to: the nodes of name and value, the rest of the
+    """Yield what the first part of the path leads to: the nodes of name and value, the rest of the
     path."""
     if isinstance(node, yaml.SequenceNode):
         index = index_of(path)
@@ -237,7 +239,7 @@ def _steps(node: "yaml.Node", path: str) -> Iterator[tuple["yaml.Node", "yaml.No
 
 
 def _members(node: "yaml.MappingNode") -> Iterator[tuple["yaml.Node", "yaml.Node"]]:
-    """The members of a mapping, after those that it merges."""
+    """Yield the members of a mapping, after those that it merges."""
     for key, value in node.value:
         if key.value == _MERGE:
             merged = value.value if isinstance(value, yaml.SequenceNode) else [value]
@@ -250,7 +252,8 @@ def _members(node: "yaml.MappingNode") -> Iterator[tuple["yaml.Node", "yaml.Node
 
 
 def first_parts(path: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The members that a path can begin with, the longest name first, and the rest of the path.
+    """Yield the members that a path can begin with, the longest name first, and the rest of the
+    path.
 
     Names can contain dots, so a path can be read in several ways.
     """
@@ -264,6 +267,6 @@ def first_parts(path: str, names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 
 def index_of(path: str) -> tuple[int, str] | None:
-    """The index that a path begins with, and the rest of the path."""
+    """Return the index that a path begins with, and the rest of the path."""
     match = _INDEX.fullmatch(path)
     return (int(match[1]), match[2]) if match else None

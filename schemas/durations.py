@@ -15,7 +15,8 @@ _YEAR = 365 * _DAY
 
 
 def age(since: str | None, now: datetime) -> str:
-    """The age of an RFC 3339 time; `<unknown>` without one, `<invalid>` if it does not parse."""
+    """Return the age of an RFC 3339 time; `<unknown>` without one, `<invalid>` if it does not
+    parse."""
     if not since:
         return "<unknown>"
     if isinstance(now, Unfilled):
@@ -35,13 +36,13 @@ class Unfilled(datetime):
     _began: list[str]
 
     def __new__(cls) -> Self:
-        """The year 1, so that calculations with it give visibly wrong results."""
+        """Return the year 1, so that calculations with it give visibly wrong results."""
         age = super().__new__(cls, 1, 1, 1, tzinfo=UTC)
         age._began = []
         return age
 
     def mark(self, since: str) -> str:
-        """The placeholder for the age of the time `since`."""
+        """Return the placeholder for the age of the time `since`."""
         self._began.append(since)
         return f"{_MARK}{len(self._began) - 1};"
 
@@ -67,7 +68,7 @@ class SplitText(NamedTuple):
 
 
 def human(seconds: float) -> str:
-    """A duration in seconds as text, with at most two units, and with one if it is long."""
+    """Return a duration in seconds as text, with at most two units, and with one if it is long."""
     if seconds < -2:
         return "<invalid>"
     total = max(int(seconds), 0)

@@ -20,7 +20,8 @@ _MEMBERS: Final = frozenset({"rule", "messageExpression", "expression", "valueEx
 
 
 def errors(value: Any, path: str) -> list[FieldError]:
-    """An error if the expressions in a JSON value at `path` are too large together, else []."""
+    """Return an error if the expressions in a JSON value at `path` are too large together, else
+    []."""
     if not may_mention(value, *_MEMBERS):
         return []
     size = sum(_sizes(value))

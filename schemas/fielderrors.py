@@ -73,7 +73,7 @@ class Sourced(Verbatim):
 
 
 def sourced(text: str, go: str) -> Sourced:
-    """A value with the current text and `go`, the text before 1.34."""
+    """Return a value with the current text and `go`, the text before 1.34."""
     sourced = Sourced(text)
     sourced.go = go
     return sourced
@@ -94,7 +94,8 @@ class FieldError(NamedTuple):
     it."""
 
     def message(self) -> str:
-        """The text without the field: `Invalid value: 10: must be less`. Go's `ErrorBody`."""
+        """Return the text without the field: `Invalid value: 10: must be less`. Go's
+        `ErrorBody`."""
         text = _TITLES[self.type]
         if self.type not in WITHOUT_VALUE and self.value is not OMITTED:
             text = f"{text}: {show(self.value)}"
@@ -105,14 +106,14 @@ class FieldError(NamedTuple):
         return f"{self.field}: {self.message()}" if self.field else self.message()
 
     def cause(self) -> dict[str, str]:
-        """A `details.causes` item of a 422."""
+        """Return a `details.causes` item of a 422."""
         cause = {"reason": str(self.type), "message": self.message()}
         if self.field:
             cause["field"] = self.field
         return cause
 
     def item(self) -> dict[str, Any]:
-        """A `status.fieldErrors` item without empty members, except the rejected value.
+        """Return a `status.fieldErrors` item without empty members, except the rejected value.
 
         Values below `secure` are never shown.
         """
@@ -135,12 +136,13 @@ class FieldError(NamedTuple):
 
 
 def is_secret(path: str) -> bool:
-    """Whether the path is that of a secret value of a declared kind, or of all of them."""
+    """Return whether the path is that of a secret value of a declared kind, or of all of them."""
     return path == SECURE or path.startswith((f"{SECURE}.", f"{SECURE}["))
 
 
 def show(value: Any) -> str:
-    """A bad value as `ErrorBody` prints it: strings quoted, numbers bare, the rest as JSON."""
+    """Return a bad value as `ErrorBody` prints it: strings quoted, numbers bare, the rest as
+    JSON."""
     if isinstance(value, Verbatim):
         return value.text
     if isinstance(value, str):
@@ -157,7 +159,8 @@ def show(value: Any) -> str:
 
 
 def within_limits(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], list[str], int]:
-    """Causes, distinct texts in order (`ErrorList.ToAggregate`), and the number of omitted errors.
+    """Return causes, distinct texts in order (`ErrorList.ToAggregate`), and the number of omitted
+    errors.
 
     Each error can contain a whole value from a client. For this reason, the number of errors is
     limited to MOST, and no error follows after LONGEST characters of texts.
@@ -178,7 +181,7 @@ def within_limits(errors: Iterable[FieldError]) -> tuple[list[dict[str, str]], l
 
 
 def joined(errors: Iterable[FieldError]) -> str:
-    """The errors as a part of a Status message: `[a: Required value, b: …]`."""
+    """Return the errors as a part of a Status message: `[a: Required value, b: …]`."""
     _, texts, left = within_limits(errors)
     if left:
         texts = [*texts, f"and at least {left} more errors"]
@@ -193,60 +196,62 @@ class Reworded(str):
 
 
 def reworded(text: str, before: str) -> Reworded:
-    """A detail with the current text and the text before 1.34."""
+    """Return a detail with the current text and the text before 1.34."""
     reworded = Reworded(text)
     reworded.before = before
     return reworded
 
 
 def required(field: str, detail: str = "", *, before: str = "") -> FieldError:
-    """An error for a field without a required value. `before` is a detail that 1.34 removed."""
+    """Return an error for a field without a required value. `before` is a detail that 1.34
+    removed."""
     if before:
         detail = reworded(detail, before)
     return FieldError(Type.REQUIRED, field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> FieldError:
-    """An error for a value that breaks a rule."""
+    """Return an error for a value that breaks a rule."""
     return FieldError(Type.INVALID, field, value, detail)
 
 
 def type_invalid(field: str, value: Any, detail: str) -> FieldError:
-    """An error for a value whose JSON type is not the declared one."""
+    """Return an error for a value whose JSON type is not the declared one."""
     return FieldError(Type.TYPE_INVALID, field, value, detail)
 
 
 def not_supported(field: str, value: Any, choices: Sequence[str]) -> FieldError:
-    """An error for a value that is not one of the choices, which are listed in the given order."""
+    """Return an error for a value that is not one of the choices, which are listed in the given
+    order."""
     return FieldError(
         Type.NOT_SUPPORTED, field, value, supported(choices), supported=tuple(choices)
     )
 
 
 def supported(choices: Sequence[str]) -> str:
-    """The detail of an error that lists the choices; "" without choices."""
+    """Return the detail of an error that lists the choices; "" without choices."""
     if not choices:
         return ""
     return "supported values: " + ", ".join(gotext.quote(choice) for choice in choices)
 
 
 def duplicate(field: str, value: Any, detail: str = "") -> FieldError:
-    """An error for a value that is already present."""
+    """Return an error for a value that is already present."""
     return FieldError(Type.DUPLICATE, field, value, detail)
 
 
 def not_found(field: str, value: Any, detail: str = "") -> FieldError:
-    """An error for a value that names an object that does not exist."""
+    """Return an error for a value that names an object that does not exist."""
     return FieldError(Type.NOT_FOUND, field, value, detail)
 
 
 def forbidden(field: str, detail: str) -> FieldError:
-    """An error for a field that must not be set, or must not have this value."""
+    """Return an error for a field that must not be set, or must not have this value."""
     return FieldError(Type.FORBIDDEN, field, detail=detail)
 
 
 def too_long(field: str, limit: int) -> FieldError:
-    """An error for a text over its limit. As upstream, it mentions bytes, although it counts
+    """Return an error for a text over its limit. As upstream, it mentions bytes, although it counts
     characters."""
     if limit < 0:
         return FieldError(Type.TOO_LONG, field, detail="value is too long")
@@ -255,7 +260,7 @@ def too_long(field: str, limit: int) -> FieldError:
 
 
 def too_many(field: str, count: int, limit: int) -> FieldError:
-    """An error for a list or map over its limit."""
+    """Return an error for a list or map over its limit."""
     if limit < 0:
         return FieldError(Type.TOO_MANY, field, count, "has too many items")
     unit = "item" if limit == 1 else "items"
@@ -263,5 +268,5 @@ def too_many(field: str, count: int, limit: int) -> FieldError:
 
 
 def internal(field: str, detail: str) -> FieldError:
-    """An error for a check that failed itself."""
+    """Return an error for a check that failed itself."""
     return FieldError(Type.INTERNAL, field, detail=detail)

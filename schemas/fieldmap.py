@@ -37,7 +37,7 @@ class MappedField:
         return self.path.partition(".")[0] == "status"
 
     def plain(self) -> Object:
-        """The field as JSON."""
+        """Return the field as JSON."""
         members: Object = {"path": self.path, "type": self.type, "required": self.required}
         if self.read_only:
             members["readOnly"] = True
@@ -47,7 +47,7 @@ class MappedField:
 
 
 def fields(schema: Object) -> list[MappedField]:
-    """Every field of an openAPIV3Schema below the object, in the schema's order."""
+    """Return every field of an openAPIV3Schema below the object, in the schema's order."""
     properties = schema.get("properties") or {}
     names = sorted(
         properties.keys() - COMMON,
@@ -62,7 +62,7 @@ def fields(schema: Object) -> list[MappedField]:
 
 
 def as_json(definition: Definition, version: Version) -> Object:
-    """The map as JSON, with the names that requests to the kind need."""
+    """Return the map as JSON, with the names that requests to the kind need."""
     return {
         "group": definition.group,
         "version": version.name,
@@ -74,7 +74,7 @@ def as_json(definition: Definition, version: Version) -> Object:
 
 
 def as_markdown(definition: Definition, version: Version) -> str:
-    """The map as a readable table in Markdown."""
+    """Return the map as a readable table in Markdown."""
     lines = [
         f"# {definition.names.kind}",
         "",
@@ -101,7 +101,7 @@ def _walk(path: str, schema: Object, *, required: bool) -> Iterator[MappedField]
 
 
 def _below(path: str, schema: Object) -> Iterator[MappedField]:
-    """The fields below a path: members, and items of lists and maps that have a schema."""
+    """Yield the fields below a path: members, and items of lists and maps that have a schema."""
     required = schema.get("required") or ()
     for name, child in (schema.get("properties") or {}).items():
         yield from _walk(f"{path}.{name}", child, required=name in required)
@@ -134,5 +134,5 @@ def _value(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """A description on one line."""
+    """Return a description on one line."""
     return " ".join(text.split())

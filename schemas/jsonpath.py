@@ -41,8 +41,8 @@ Step = Callable[[Any, Work], Iterator[Any]]
 
 @caches.of_texts(4096)
 def parse(path: str) -> Callable[..., list[Any]]:
-    """A function that finds every value at `path`, in order: `find(value, work)`. Without `work`,
-    it visits at most MAX_WORK values."""
+    """Return a function that finds every value at `path`, in order: `find(value, work)`. Without
+    `work`, it visits at most MAX_WORK values."""
     steps = tuple(_steps(path.strip()))
 
     def find(value: Any, work: Work | None = None) -> list[Any]:
@@ -111,7 +111,8 @@ def _all(value: Any, work: Work) -> Iterator[Any]:
 
 
 def _everything(value: Any, work: Work) -> Iterator[Any]:
-    """The value and all values below it, without recursion; stops after MAX_MATCHES values."""
+    """Yield the value and all values below it, without recursion; stops after MAX_MATCHES
+    values."""
     waiting = [value]
     for _ in range(MAX_MATCHES):
         if not waiting:

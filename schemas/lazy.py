@@ -38,7 +38,7 @@ class OutdatedLibrary(ImportError):
 
 
 def exports(package: str) -> Callable[[str], Any]:
-    """A package's `__getattr__`, which finds the module of a name in the package's stub.
+    """Return a package's `__getattr__`, which finds the module of a name in the package's stub.
 
     It raises AttributeError for other names, as in any module.
     """
@@ -63,8 +63,8 @@ def exports(package: str) -> Callable[[str], Any]:
 
 
 def _described(find: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A public module's `__getattr__`: the documentation of its dataclasses and named tuples lists
-    their members, with the strings below them. Access to the documentation reads the sources.
+    """Return a public module's `__getattr__`: the documentation of its dataclasses and named tuples
+    lists their members, with the strings below them. Access to the documentation reads the sources.
     """
 
     def find_described(name: str) -> Any:
@@ -90,8 +90,8 @@ class _MembersDoc:
 
 
 def public(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A public module's `__getattr__` and `__dir__`: the names in its stub, and its version if it
-    has one."""
+    """Return a public module's `__getattr__` and `__dir__`: the names in its stub, and its version
+    if it has one."""
 
     def names() -> list[str]:
         return sorted({*_read(package), *({"__version__"} & vars(sys.modules[package]).keys())})
@@ -155,7 +155,8 @@ class Lazy(Generic[T_co]):
         """Contains the value once it is created."""
 
     def __call__(self) -> T_co:
-        """The value. Raises the errors of its creation; the next call then creates it again."""
+        """Return the value. Raises the errors of its creation; the next call then creates it
+        again."""
         if not self._values:
             self._values = (self._create(),)
         return self._values[0]

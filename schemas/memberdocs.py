@@ -14,7 +14,7 @@ from inkube.schemas.options import Option, options_of
 
 
 def described(cls: type, text: str) -> str:
-    """The text, then each public member with its default and the string below it.
+    """Return the text, then each public member with its default and the string below it.
 
     Only the text if no member has such a string, or if the source cannot be read.
     """

@@ -38,11 +38,11 @@ class GVR(NamedTuple):
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def __str__(self) -> str:
-        """The text that `parse` reads."""
+        """Return the text that `parse` reads."""
         return f"{self.api_version}/{self.resource}"
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """The path of a list, or with a name that of an object, on an API server."""
+        """Return the path of a list, or with a name that of an object, on an API server."""
         place = f"/namespaces/{namespace}" if namespace else ""
         path = f"/{'apis' if self.group else 'api'}/{self.api_version}{place}/{self.resource}"
         return f"{path}/{name}" if name else path
@@ -65,8 +65,8 @@ def split_api_version(api_version: str) -> tuple[str, str]:
 
 
 def canonical_api_version(api_version: str) -> str:
-    """An apiVersion as Go prints it after parsing: `/v1` is `v1`, `/` is "", and a text with more
-    than one slash, which does not parse, is "/".
+    """Return an apiVersion as Go prints it after parsing: `/v1` is `v1`, `/` is "", and a text with
+    more than one slash, which does not parse, is "/".
 
     Follows apimachinery/pkg/runtime/schema (ParseGroupVersion, GroupVersion.String).
     """
@@ -76,7 +76,7 @@ def canonical_api_version(api_version: str) -> str:
 
 
 def controller_reference(owner: Object) -> Object:
-    """The owner reference for objects that `owner` controls (metav1.NewControllerRef)."""
+    """Return the owner reference for objects that `owner` controls (metav1.NewControllerRef)."""
     return {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

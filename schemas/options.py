@@ -86,7 +86,7 @@ class Option:
         return text.split(". ")[0].removesuffix(".").replace("`", "") + "."
 
     def problem(self, value: Any) -> str:
-        """Why a value is not permitted; empty if it is."""
+        """Return why a value is not permitted; empty if it is."""
         kind = self.type or type(self.default)
         types, name = _SIMPLE.get(kind, (object, ""))
         if not isinstance(value, types):
@@ -104,7 +104,7 @@ class Option:
 
 
 def option(default: Any, help: str, **members: Any) -> Any:
-    """A field of a dataclass that is an option; `members` are those of `Option`.
+    """Return a field of a dataclass that is an option; `members` are those of `Option`.
 
     A dict is the default of an option whose values are copied.
     """
@@ -115,7 +115,7 @@ def option(default: Any, help: str, **members: Any) -> Any:
 
 
 def options_of(owner: type) -> tuple[Option, ...]:
-    """The options of a class: the fields of a dataclass that `option` makes, in order."""
+    """Return the options of a class: the fields of a dataclass that `option` makes, in order."""
     return tuple(
         Option(each.name, _default(each), type=each.type, **each.metadata)
         for each in getattr(owner, "__dataclass_fields__", {}).values()

@@ -36,7 +36,7 @@ def _older(name: str, required: str) -> str:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The release of a version: 2.0.30rc1 is (2, 0, 30)."""
+    """Return the release of a version: 2.0.30rc1 is (2, 0, 30)."""
     release = re.match(r"\d+(?:\.\d+)*", version)
     numbers = [int(each) for each in release[0].split(".")] if release else []
     while numbers and not numbers[-1]:

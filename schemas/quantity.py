@@ -147,8 +147,8 @@ def parse(text: str) -> Quantity:
 
 @caches.of_texts(4096)
 def written(text: str, finest: int | None = None) -> str:
-    """How Go writes a quantity that it read: text that is canonical enough is kept, such as `1E3`
-    or `+1`; other text becomes `canonical`. Raises ValueError.
+    """Return how Go writes a quantity that it read: text that is canonical enough is kept, such as
+    `1E3` or `+1`; other text becomes `canonical`. Raises ValueError.
 
     `finest` is a power of ten: smaller amounts are rounded up to it (`RoundUp`).
     """
@@ -160,7 +160,7 @@ def written(text: str, finest: int | None = None) -> str:
 
 
 def _is_canonical(text: str, quantity: Quantity) -> bool:
-    """Whether ParseQuantity keeps the text. It looks only at the digits and the scale."""
+    """Return whether ParseQuantity keeps the text. It looks only at the digits and the scale."""
     match = _shape().fullmatch(text)
     if match is None:
         return False
@@ -171,7 +171,7 @@ def _is_canonical(text: str, quantity: Quantity) -> bool:
 
 
 def is_valid(text: str) -> bool:
-    """Whether `parse` accepts the text."""
+    """Return whether `parse` accepts the text."""
     try:
         parse(text)
     except ValueError:
@@ -181,13 +181,13 @@ def is_valid(text: str) -> bool:
 
 @caches.of_values(1)
 def _shape() -> re.Pattern[str]:
-    """The pattern of quantities, compiled at the first use to keep starts fast."""
+    """Return the pattern of quantities, compiled at the first use to keep starts fast."""
     number = r"([+-]?)(0*)([0-9]*)(?:\.([0-9]*))?"
     return re.compile(number + r"((?:[eEinumkKMGTP])*[+-]?[0-9]*)", re.ASCII)
 
 
 def _interpret(suffix: str) -> tuple[int, int, Format]:
-    """Base, exponent and format of a suffix (suffixer.interpret)."""
+    """Return base, exponent and format of a suffix (suffixer.interpret)."""
     if suffix in _DECIMAL:
         return 10, _DECIMAL[suffix], Format.DECIMAL
     if suffix in _BINARY:
@@ -217,7 +217,8 @@ def _small(whole: str, fraction: str, suffix: tuple[int, Format]) -> tuple[int, 
 
 
 def _large(value: int, scale: int, suffix: tuple[int, int, Format]) -> tuple[int, int, Format]:
-    """Value, scale and format as a decimal, rounded up to nano; binary ones are at most 2^63-1."""
+    """Return value, scale and format as a decimal, rounded up to nano; binary ones are at most
+    2^63-1."""
     base, exponent, notation = suffix
     if base == 10:
         scale += exponent
@@ -235,7 +236,7 @@ def _large(value: int, scale: int, suffix: tuple[int, int, Format]) -> tuple[int
 
 
 def _rounded_up(value: int, scale: int, target: int) -> int:
-    """The amount (not negative) at a greater scale, away from zero."""
+    """Return the amount (not negative) at a greater scale, away from zero."""
     if target - scale > len(str(value)) + 1:
         return 1 if value else 0
     divisor: int = 10 ** (target - scale)
@@ -243,7 +244,7 @@ def _rounded_up(value: int, scale: int, target: int) -> int:
 
 
 def _magnitude(quantity: Quantity) -> int:
-    """The exponent of the first digit."""
+    """Return the exponent of the first digit."""
     return len(str(abs(quantity.value))) + quantity.scale
 
 

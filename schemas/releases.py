@@ -50,7 +50,8 @@ def parse(text: str) -> Release:
 
 
 def holds(span: str, minor: int) -> bool:
-    """Whether a minor is in a range: `1.33..`, `..1.34` or `1.33..1.34`. Raises ValueError."""
+    """Return whether a minor is in a range: `1.33..`, `..1.34` or `1.33..1.34`. Raises
+    ValueError."""
     match = _RANGE.fullmatch(span)
     if match is None:
         raise ValueError(f"{span!r} is not a range of versions such as 1.33..1.35")

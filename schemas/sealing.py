@@ -32,7 +32,7 @@ def seal(obj: Object, sealed: dict[str, str]) -> None:
 
 
 def seal_json_patch(steps: Any, sealed: dict[str, str]) -> Any:
-    """The steps of a JSON patch with sealed values."""
+    """Return the steps of a JSON patch with sealed values."""
     if not isinstance(steps, list):
         return steps
     replace = _sealing(sealed)
@@ -65,7 +65,7 @@ def note_removed(obj: Object, old: Object, patch: Any) -> None:
 
 
 def _nulls(patch: Any) -> set[str]:
-    """The secure values that a merge patch sets to null; ALL if it does so with `secure`."""
+    """Return the secure values that a merge patch sets to null; ALL if it does so with `secure`."""
     if not isinstance(patch, dict) or SECURE not in patch:
         return set()
     secure = patch[SECURE]
@@ -75,7 +75,7 @@ def _nulls(patch: Any) -> set[str]:
 
 
 def _removed_by_steps(steps: list[Any]) -> set[str]:
-    """The secure values that a JSON patch removes; ALL if it removes `secure`."""
+    """Return the secure values that a JSON patch removes; ALL if it removes `secure`."""
     paths = [
         str(step.get("path")).split("/")[1:]
         for step in steps
@@ -92,12 +92,12 @@ def forget_last_applied(obj: Object) -> None:
 
 
 def emptied(value: Any) -> Any:
-    """The empty value of the same type."""
+    """Return the empty value of the same type."""
     return None if value is None else type(value)()
 
 
 def _without_values(text: str) -> str | None:
-    """The manifest without secret values; None if it cannot be read."""
+    """Return the manifest without secret values; None if it cannot be read."""
     if f'"{SECURE}"' not in text:
         return text
     try:
@@ -131,7 +131,7 @@ def _conceal(obj: Object, replace: Replace) -> None:
 
 
 def _annotations(annotations: Any) -> Any:
-    """Annotations without the values in the manifest that kubectl stores there."""
+    """Return annotations without the values in the manifest that kubectl stores there."""
     if not isinstance(annotations, dict) or not isinstance(annotations.get(LAST_APPLIED), str):
         return annotations
     text = _without_values(annotations[LAST_APPLIED])
@@ -162,7 +162,7 @@ def _is_public(name: str, leaf: Any) -> bool:
 
 
 def _emptied_members(secure: Any) -> Any:
-    """The members of a manifest without their values."""
+    """Return the members of a manifest without their values."""
     if not isinstance(secure, dict):
         return emptied(secure)
     return {

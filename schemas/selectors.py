@@ -35,7 +35,7 @@ class Requirement(NamedTuple):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Labels) -> bool:
-        """Whether the labels fulfil the condition."""
+        """Return whether the labels fulfil the condition."""
         value = labels.get(self.key)
         match self.operator:
             case "exists":
@@ -91,7 +91,7 @@ class _Condition:
             self._below = bound if self._below is None else min(self._below, bound)
 
     def accepts(self, value: str) -> bool:
-        """Whether a present value fulfils all requirements."""
+        """Return whether a present value fulfils all requirements."""
         if self.is_forbidden or value in self._denied:
             return False
         if self._allowed is not None and value not in self._allowed:
@@ -125,7 +125,8 @@ class LabelConditions:
         self._required = [key for key, each in by_key.items() if each.is_required]
 
     def match(self, labels: Labels) -> bool:
-        """Whether the labels fulfil all requirements. Labels with the value None are missing."""
+        """Return whether the labels fulfil all requirements. Labels with the value None are
+        missing."""
         if len(self._required) > len(labels):
             return False
         for key in self._required:
@@ -262,7 +263,7 @@ def _unparsed(message: str) -> status.StatusError:
 
 
 def _is_integer(text: str) -> bool:
-    """Whether Go reads the text as an int64."""
+    """Return whether Go reads the text as an int64."""
     try:
         strconv.parse_int(text)
     except ValueError:
@@ -316,7 +317,7 @@ def _split(text: str) -> list[str]:
 def compile(  # noqa: A001 # as re.compile
     *, labels: str, fields: str, version: Version
 ) -> Matcher | None:
-    """A predicate over objects, None if every object matches. Raises StatusError 400."""
+    """Return a predicate over objects, None if every object matches. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
     terms = parse_fields(fields) if fields else ()
     conditions = _field_matchers(terms, version)
@@ -334,8 +335,9 @@ def compile(  # noqa: A001 # as re.compile
 
 
 def requirements(selector: Object | None) -> tuple[Requirement, ...]:
-    """A metav1.LabelSelector as conditions; an empty tuple matches everything. Upstream's converter
-    refuses an unknown operator. Here it means DoesNotExist, because validation reports it."""
+    """Return a metav1.LabelSelector as conditions; an empty tuple matches everything. Upstream's
+    converter refuses an unknown operator. Here it means DoesNotExist, because validation reports
+    it."""
     if not selector:
         return ()
     equal = [
@@ -351,24 +353,24 @@ def requirements(selector: Object | None) -> tuple[Requirement, ...]:
 
 
 def matches(conditions: tuple[Requirement, ...], labels: Labels) -> bool:
-    """Whether labels fulfil all conditions. For many objects, use LabelConditions."""
+    """Return whether labels fulfil all conditions. For many objects, use LabelConditions."""
     if len(conditions) > FEW:
         return LabelConditions(conditions).match(labels)
     return all(condition.matches(labels) for condition in conditions)
 
 
 def matcher(selector: Object | None) -> Callable[[Labels], bool]:
-    """A predicate over the labels of many objects, for a metav1.LabelSelector."""
+    """Return a predicate over the labels of many objects, for a metav1.LabelSelector."""
     return LabelConditions(requirements(selector)).match
 
 
 def selects(selector: Object | None, labels: Labels) -> bool:
-    """Whether a metav1.LabelSelector matches the labels."""
+    """Return whether a metav1.LabelSelector matches the labels."""
     return matches(requirements(selector), labels)
 
 
 def format_selector(selector: Object) -> str:
-    """A LabelSelector as text: `app=web,tier in (a,b)` (metav1.FormatLabelSelector)."""
+    """Return a LabelSelector as text: `app=web,tier in (a,b)` (metav1.FormatLabelSelector)."""
     texts = []
     for key, operator, values in requirements(selector):
         match operator:
@@ -385,7 +387,7 @@ def format_selector(selector: Object) -> str:
 
 
 def selected_name(fields: str) -> str:
-    """The name in a field selector that matches only one name, else ""."""
+    """Return the name in a field selector that matches only one name, else ""."""
     for term in parse_fields(fields):
         if term.path == "metadata.name" and not term.negated:
             return term.value
@@ -443,7 +445,7 @@ def _check_equality(term: FieldTerm, version: Version) -> None:
 
 
 def _key_matcher(field: SelectableField, requirements: Sequence[Requirement]) -> Matcher:
-    """The condition on several keys of a map, whose values are texts."""
+    """Return the condition on several keys of a map, whose values are texts."""
     members, match = field.path.split("."), LabelConditions(requirements).match
 
     def matches(obj: Object) -> bool:
@@ -470,7 +472,7 @@ def _field_matcher(field: SelectableField, requirements: Sequence[Requirement]) 
 
 
 def field_value(obj: Object, path: str) -> str:
-    """The value of a field for selectors; "" if it is missing, an object or a list."""
+    """Return the value of a field for selectors; "" if it is missing, an object or a list."""
     value: Any = obj
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None

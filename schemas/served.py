@@ -100,7 +100,8 @@ class Served:
         """Set the defaults of members that were dropped, such as the status of a new object."""
 
     def renewed(self, data: bytes, stored: Object) -> Object | None:
-        """A stored object, with the bytes `data`, pruned and defaulted by this version's schema.
+        """Return a stored object, with the bytes `data`, pruned and defaulted by this version's
+        schema.
 
         None if it equals `stored`.
         """
@@ -108,6 +109,6 @@ class Served:
 
 
 def _loops(schema: dict[str, Any]) -> bool:
-    """Whether the schema has a rule that iterates over a list."""
+    """Return whether the schema has a rule that iterates over a list."""
     text = orjson.dumps(schema)
     return any(loop in text for loop in _LOOPS)

@@ -68,11 +68,11 @@ class StatusError(Exception):
         """The whole response, if it is plain text instead of a Status."""
 
     def __str__(self) -> str:
-        """The message, which can change after the error was created."""
+        """Return the message, which can change after the error was created."""
         return self.message
 
     def body(self) -> Object:
-        """The Status object, members in the reference's order."""
+        """Return the Status object, members in the reference's order."""
         status: Object = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata}
         status["status"] = "Failure"
         status["message"] = self.message
@@ -85,7 +85,7 @@ class StatusError(Exception):
 
 
 def success(group: str, resource: str, name: str, uid: str) -> Object:
-    """The Status that DELETE returns if the object was removed immediately."""
+    """Return the Status that DELETE returns if the object was removed immediately."""
     details = _details(group, resource, name)
     details["uid"] = uid
     return {
@@ -204,7 +204,8 @@ def malformed(
 def _of_errors(
     code: int, reason: Reason, said: str, details: Object, errors: Iterable[FieldError]
 ) -> StatusError:
-    """An error with `said` and the field errors as its message, and the field errors as causes."""
+    """Return an error with `said` and the field errors as its message, and the field errors as
+    causes."""
     errors = list(errors)
     causes, texts, left = within_limits(errors)
     details["causes"] = causes
@@ -338,7 +339,8 @@ def storage_failed(message: str) -> StatusError:
 
 
 def unknown(message: str, code: int = 500) -> StatusError:
-    """An error that upstream returns as a plain Go error: 500, without reason and details."""
+    """Return an error that upstream returns as a plain Go error: 500, without reason and
+    details."""
     return StatusError(code, Reason.UNKNOWN, message)
 
 

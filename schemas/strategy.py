@@ -128,11 +128,12 @@ class Strategy:
         """Set the defaults of the kind's defaulting functions; called for every decoded body."""
 
     def compute_name(self, obj: Object) -> str:
-        """The name that follows from the rest of an object; "" if clients choose names."""
+        """Return the name that follows from the rest of an object; "" if clients choose names."""
         return ""
 
     def name_prefix(self, obj: Object) -> str:
-        """The prefix for a generated name of an object without one; "" if a name is required."""
+        """Return the prefix for a generated name of an object without one; "" if a name is
+        required."""
         return ""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
@@ -145,40 +146,42 @@ class Strategy:
         """
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        """All errors of a new object."""
+        """Return all errors of a new object."""
         return []
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """All errors of an update; an error of an unchanged old value can be ratcheted."""
+        """Return all errors of an update; an error of an unchanged old value can be ratcheted."""
         return []
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
-        """Texts for the Warning headers of a create."""
+        """Return texts for the Warning headers of a create."""
         return []
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
-        """Texts for the Warning headers of an update."""
+        """Return texts for the Warning headers of an update."""
         return []
 
     def canonicalize(self, obj: Object) -> None:
         """Convert a valid object to the form in which it is stored and returned."""
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
-        """The fields that a write to this address ignores; its manager does not own them."""
+        """Return the fields that a write to this address ignores; its manager does not own them."""
         gvk, status = served.gvk, served.version.status
         return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status)
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
-        """Whether the kind's own deletion keeps the object for now; marks it as deleted if needed.
+        """Return whether the kind's own deletion keeps the object for now; marks it as deleted if
+        needed.
 
         `now` is RFC 3339. Called only if the definition has `deletes_in_phases`.
         """
         return False
 
     def check_graceful_delete(self, obj: Object, requested_seconds: int | None) -> int | None:
-        """The seconds of a graceful deletion; None if the kind has no graceful deletion."""
+        """Return the seconds of a graceful deletion; None if the kind has no graceful deletion."""
         return None
 
     def should_delete_during_update(self, obj: Object) -> bool:
-        """Whether the kind has no reason of its own to keep an object that is being deleted."""
+        """Return whether the kind has no reason of its own to keep an object that is being
+        deleted."""
         return True

@@ -12,7 +12,7 @@ Preference = tuple[int, int, int, int, str]
 
 
 def preference(name: str) -> Preference:
-    """A sort key: `sorted(names, key=preference)` puts the most preferred version first.
+    """Return a sort key: `sorted(names, key=preference)` puts the most preferred version first.
 
     Names that do not look like a version come last, in alphabetical order.
     """

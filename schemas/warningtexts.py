@@ -13,7 +13,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def limited(texts: Iterable[str]) -> list[str]:
-    """The warnings to send, without those that are empty, repeated or have control characters.
+    """Return the warnings to send, without those that are empty, repeated or have control
+    characters.
 
     If they exceed MAX_TOTAL together, each is cut to MAX_SHORTENED characters, and warnings after
     the limit are dropped.

@@ -107,11 +107,12 @@ class Wording:
     )
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        """Whether a request with this verb is routed; `verbs` are the verbs served at its path."""
+        """Return whether a request with this verb is routed; `verbs` are the verbs served at its
+        path."""
         return True
 
     def watches(self, method: str, verbs: Sequence[str]) -> bool:
-        """Whether a request to watch is routed; `verbs` are the verbs served at its path."""
+        """Return whether a request to watch is routed; `verbs` are the verbs served at its path."""
         return "watch" in verbs
 
     def method_not_allowed(self, gvr: GVR, verb: str) -> StatusError:
@@ -150,11 +151,11 @@ class Wording:
         return []
 
     def refusal(self, error: StatusError) -> StatusError:
-        """The error with the texts of this wording; may change it in place."""
+        """Return the error with the texts of this wording; may change it in place."""
         return error if self._dialect is None else self._dialect.reword(error)
 
     def warnings(self, texts: Sequence[str]) -> Sequence[str]:
-        """Warnings as the kind's clients read them."""
+        """Return warnings as the kind's clients read them."""
         return texts if self._dialect is None else self._dialect.warnings(texts)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
@@ -162,11 +163,11 @@ class Wording:
         self.check_patched_type(served, obj)
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
-        """The cells of a table's row, None if the paths of the columns give them."""
+        """Return the cells of a table's row, None if the paths of the columns give them."""
         return None
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
-        """The conditions of a table's row."""
+        """Return the conditions of a table's row."""
         return []
 
     def not_one(self, group: str, kind: str) -> StatusError:
@@ -174,16 +175,16 @@ class Wording:
         return status.not_acceptable(_NOT_ONE.format("*unstructured.UnstructuredList"))
 
     def not_a_list(self, group: str, kind: str) -> StatusError:
-        """The error for a request of one object as a list of metadata."""
+        """Return the error for a request of one object as a list of metadata."""
         return status.unknown("content is not a list")
 
     def schema_of(self, definition: Definition, version: str) -> str:
-        """The name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
+        """Return the name of a kind's schema: `com.example.v1.Widget` for the group example.com."""
         labels = ".".join(reversed(definition.group.split("."))) if definition.group else "core"
         return f"{labels}.{version}.{definition.names.kind}"
 
     def part_of(self, definition: Definition, version: str, part: Subresource) -> tuple[str, GVK]:
-        """The schema name and the kind of a subresource's operations in OpenAPI documents.
+        """Return the schema name and the kind of a subresource's operations in OpenAPI documents.
 
         The schema is that of responses, "" without one. For a scale, the kind is the scaled kind,
         as in kube-apiserver.
@@ -196,15 +197,15 @@ class Wording:
         return "", own._replace(kind=part.kind)
 
     def list_media(self, definition: Definition) -> Sequence[str]:
-        """The documented media types of lists and watches."""
+        """Return the documented media types of lists and watches."""
         return self.media
 
     def group_word(self, group: str) -> str:
-        """The group as operation ids contain it."""
+        """Return the group as operation ids contain it."""
         return group
 
     def scale_selector(self, gvr: GVR, obj: Object, paths: Scale) -> str:
-        """The selector of an object's Scale, "" without one."""
+        """Return the selector of an object's Scale, "" without one."""
         selector = read_path(obj, paths.label_selector) if paths.label_selector else None
         return selector if isinstance(selector, str) else ""
 
@@ -291,7 +292,7 @@ class _Kubernetes(Wording):
     patch_media = (*Wording.patch_media, "application/strategic-merge-patch+json")
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
-        """Whether kube-apiserver has a route: it has no HEAD and no POST on a name."""
+        """Return whether kube-apiserver has a route: it has no HEAD and no POST on a name."""
         if method == "HEAD" or verb not in verbs:
             return False
         if verb == "create":
@@ -319,7 +320,7 @@ class _Kubernetes(Wording):
         """Decoding has given it the type already."""
 
     def check_patched_type(self, served: Served, obj: Object) -> list[str]:
-        """The type is what Go decodes the patched text into, a kind of the scheme."""
+        """Give the object the type that Go decodes the patched text into, a kind of the scheme."""
         return decoding.settle_patched_type(obj, served.gvk, served.definition.minor)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
@@ -380,7 +381,8 @@ def _name_the_taken(details: Object) -> None:
 
 
 def name_taken(name: str) -> FieldError:
-    """The field error for an existing name, with the text documented for kinds with live checks."""
+    """Return the field error for an existing name, with the text documented for kinds with live
+    checks."""
     message = f"resource with name '{name}' already exists"
     return fielderrors.duplicate("metadata.name", name, message)
 
@@ -390,7 +392,7 @@ _WORDINGS = {Origin.BUILTIN: KUBERNETES, Origin.CUSTOM: EXTENSIONS, Origin.PYTHO
 
 
 def of(definition: Definition) -> Wording:
-    """The wording of the server that serves the kind."""
+    """Return the wording of the server that serves the kind."""
     if definition.minor == releases.NEWEST.minor:
         return _WORDINGS[definition.origin]
     return _older(definition.origin, definition.minor)
@@ -402,7 +404,7 @@ def _older(origin: Origin, minor: int) -> Wording:
 
 
 def read_path(obj: Object, path: str) -> Any:
-    """The value at a dotted path with a leading dot, None without one."""
+    """Return the value at a dotted path with a leading dot, None without one."""
     value: Any = obj
     for part in path.lstrip(".").split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -418,6 +420,6 @@ def _another_version(actual: str, served: Served) -> StatusError:
 
 
 def _text(obj: Object, member: str) -> str:
-    """A member as unstructured's GetName and GetKind return it: "" if it is not a string."""
+    """Return a member as unstructured's GetName and GetKind return it: "" if it is not a string."""
     text = obj.get(member)
     return text if isinstance(text, str) else ""

@@ -307,7 +307,7 @@ class Cache:
             self._newest[scope] = changes[-1].revision
 
     def _scopes(self, key: str) -> Sequence[str]:
-        """The prefixes with subscribers that contain this key."""
+        """Return the prefixes with subscribers that contain this key."""
         folder = key[: key.rfind("/") + 1]
         subscribed = self._followed.get(folder)
         if subscribed is None:

@@ -43,7 +43,7 @@ class Loading:
         """Whether the rows are in the order of keys, with each key only one time."""
 
     def __len__(self) -> int:
-        """The number of rows, including replaced ones."""
+        """Return the number of rows, including replaced ones."""
         return len(self._rows)
 
     def add(self, rows: Rows) -> None:

@@ -435,7 +435,7 @@ class Store(BaseStore):
         return await read(self._log)
 
     def dry_run(self, *, refreshes: bool = True) -> "DryRunStore":
-        """A store that checks what this one checks, and writes nothing.
+        """Return a store that checks what this one checks, and writes nothing.
 
         `refreshes`: whether each check queries the newest revision; not needed if the caller awaits
         `current` before.

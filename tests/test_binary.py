@@ -56,7 +56,7 @@ def binary():
 
 
 def serving(binary: Path, folder: Path, *arguments: str) -> Served:
-    """The executable as a server with its data in the folder."""
+    """Return the executable as a server with its data in the folder."""
     more = ["--data", str(folder / "data.db"), *arguments]
     return Served(folder, *more, program=[str(binary)], environment=NOTHING)
 
@@ -150,7 +150,7 @@ def test_programs_that_it_starts_have_the_environment_that_it_was_started_in(bin
 
 
 def conditions(obj) -> set[str]:
-    """The conditions of an object that are true."""
+    """Return the conditions of an object that are true."""
     found = obj.get("status", {}).get("conditions") or ()
     return {each["type"] for each in found if each["status"] == "True"}
 

@@ -1,4 +1,5 @@
-"""Functions, parameters and attributes have the terms of the field, not filler words or verbs.
+"""Functions, parameters and attributes have the terms of the field, not filler words or verbs,
+and docstrings have one form.
 
 A reader who meets `found`, `made` or `tell` in a list of members or in a signature does not know
 what they contain or do. Local variables are free.
@@ -6,12 +7,29 @@ what they contain or do. Local variables are free.
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("apiserver", "controllers", "schemas", "storage")
+FOLDERS = ("apiserver", "controllers", "schemas", "storage", "tools", "benchmarks")
 _FILLERS = frozenset({"asked", "found", "given", "it", "made", "one", "told", "wanted", "what"})
 _VERBS = frozenset({"ask", "asks", "hear", "hears", "say", "says", "tell", "tells"})
+_NOUNS = frozenset({
+    "A", "All", "An", "Each", "Every", "How", "Its", "One", "The", "What", "Whether", "Why",
+})  # fmt: skip
+"""Words that begin a description of a value, not of an action."""
+_RULES = frozenset({"check", "group", "validator"})
+"""Decorators of functions whose docstring is a rule, or a text that users read."""
+
+
+@cache
+def trees() -> dict[str, ast.Module]:
+    """Return the modules of the package by path."""
+    return {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text())
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.py")
+    }
 
 
 def members(tree: ast.AST) -> Iterator[str]:
@@ -31,19 +49,39 @@ def members(tree: ast.AST) -> Iterator[str]:
 
 
 def is_vague(name: str) -> bool:
-    """Whether a name is a filler word, or begins with a verb of speech."""
+    """Return whether a name is a filler word, or begins with a verb of speech."""
     plain = name.strip("_")
     return plain in _FILLERS or plain.split("_")[0] in _VERBS
 
 
 def vague_names() -> set[str]:
     return {
-        f"{path.relative_to(ROOT).as_posix()}: {name}"
-        for folder in FOLDERS
-        for path in (ROOT / folder).rglob("*.py")
-        for name in members(ast.parse(path.read_text()))
+        f"{path}: {name}"
+        for path, tree in trees().items()
+        if not path.startswith(("tools/", "benchmarks/"))
+        for name in members(tree)
         if is_vague(name)
     }
+
+
+def odd_docstrings(tree: ast.AST) -> Iterator[str]:
+    """Yield the first lines of docstrings in the other form: functions that return a value begin
+    with a verb (`Return the …`, `Yield the …`), properties with a noun (`The …`)."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        text = ast.get_docstring(node) or " "
+        first = text.split(maxsplit=1)[0] if text.strip() else ""
+        names = {ast.unparse(each).partition("(")[0].split(".")[-1] for each in node.decorator_list}
+        if any("property" in name for name in names):
+            is_odd = first in {"Return", "Returns"}
+        elif names & _RULES or {"contextmanager", "asynccontextmanager", "fixture"} & names:
+            is_odd = False
+        else:
+            returns = ast.unparse(node.returns) if node.returns else "None"
+            is_odd = first in {"Returns", "Yields"} or (first in _NOUNS and returns != "None")
+        if is_odd:
+            yield f"{node.name}: {text.splitlines()[0]}"
 
 
 def test_functions_and_attributes_have_names_that_say_what_they_are() -> None:
@@ -56,3 +94,24 @@ def test_a_vague_name_is_found() -> None:
     )
     vague = {each for each in members(ast.parse(source)) if is_vague(each)}
     assert vague == {"made", "tell", "what", "_found"}
+
+
+def test_docstrings_of_functions_begin_with_a_verb_and_those_of_properties_with_a_noun() -> None:
+    assert [
+        f"{path}: {odd}" for path, tree in trees().items() for odd in odd_docstrings(tree)
+    ] == []
+
+
+def test_an_odd_docstring_is_found() -> None:
+    source = '''
+def age() -> int:
+    """The age."""
+
+@property
+def size() -> int:
+    """Return the size."""
+
+def names() -> list[str]:
+    """Return the names."""
+'''
+    assert [*odd_docstrings(ast.parse(source))] == ["age: The age.", "size: Return the size."]

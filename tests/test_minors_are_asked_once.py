@@ -45,7 +45,7 @@ BUILDERS = {
 
 
 def asked(text: str) -> Iterator[tuple[str, int]]:
-    """Each comparison with a version: the function ("" outside) and the line."""
+    """Yield each comparison with a version: the function ("" outside) and the line."""
     yield from _asked(ast.parse(text), "", kept=True)
 
 

@@ -25,7 +25,7 @@ FORBIDDEN = {
 
 
 def rooms() -> Iterator[Path]:
-    """Every folder of code, including the four root packages."""
+    """Yield every folder of code, including the four root packages."""
     for name in FOLDERS:
         for init in sorted((ROOT / name).rglob("__init__.py")):
             yield init.parent.relative_to(ROOT)

@@ -19,7 +19,7 @@ SOURCE = {
 
 
 def item(text: str, *fixtures: str, **parameters: object) -> Any:
-    """A test as pytest collects it, from the source of its file and its fixtures."""
+    """Return a test as pytest collects it, from the source of its file and its fixtures."""
     home = {"__file__": __file__}
     exec(compile(text, __file__, "exec"), home)
     definitions = {name: [SimpleNamespace(func=home[name])] for name in fixtures}

@@ -33,7 +33,7 @@ def files(name: str) -> set[str]:
 
 
 def code(*suffixes: str) -> Iterator[tuple[str, str]]:
-    """Every file of code: its path and its text."""
+    """Yield every file of code: its path and its text."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in suffixes:
@@ -41,7 +41,7 @@ def code(*suffixes: str) -> Iterator[tuple[str, str]]:
 
 
 def users(name: str) -> set[str]:
-    """The files that define or use a name."""
+    """Return the files that define or use a name."""
     found = set()
     for path, text in code(".py", ".pyi"):
         if name in text:
@@ -53,7 +53,7 @@ def users(name: str) -> set[str]:
 
 
 def plugins() -> list[str]:
-    """The classes of plugins that are created with the first object they are for."""
+    """Return the classes of plugins that are created with the first object they are for."""
     text = (ROOT / LIST).read_text()
     return sorted(set(re.findall(r"lambda: admission\.(\w+)\(", text)) - {"PodTopologyLabels"})
 

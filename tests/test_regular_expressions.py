@@ -19,7 +19,7 @@ FUNCTIONS = {"compile", "match", "fullmatch", "search", "sub", "split", "findite
 
 
 def literals() -> Iterator[tuple[str, str | bytes]]:
-    """The place and the text of each literal expression that the package gives to `re`."""
+    """Yield the place and the text of each literal expression that the package gives to `re`."""
     for folder in ("apiserver", "controllers", "schemas", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):
@@ -32,7 +32,7 @@ def literals() -> Iterator[tuple[str, str | bytes]]:
 
 
 def operations(parsed: object) -> Iterator[str]:
-    """The names of all operations in a parsed expression."""
+    """Yield the names of all operations in a parsed expression."""
     if isinstance(parsed, (list, tuple, parser.SubPattern)):
         for each in parsed:
             yield from operations(each)

@@ -42,7 +42,7 @@ _CLASSES = re.compile(r"Strategy|Served|Wording|Definition")
 
 
 def _said(node: ast.AST) -> ast.AST | None:
-    """The part of a node that is not a check: an argument or default `origin`, a function, a
+    """Return the part of a node that is not a check: an argument or default `origin`, a function, a
     path."""
     if isinstance(node, ast.keyword):
         return node.value if node.arg == "origin" else None
@@ -59,7 +59,7 @@ _READERS = ("isinstance", "issubclass", "getattr", "hasattr")
 
 
 def _asks(node: ast.AST) -> bool:
-    """Whether code depends on a kind's origin, or on the class that serves it."""
+    """Return whether code depends on a kind's origin, or on the class that serves it."""
     if isinstance(node, ast.Attribute):
         return node.attr in ("origin", "builtin") or ast.unparse(node.value) == "Origin"
     if isinstance(node, ast.MatchClass):
@@ -75,7 +75,7 @@ def _asks(node: ast.AST) -> bool:
 
 
 def _questions(tree: ast.AST) -> list[ast.AST]:
-    """Places that check a kind's origin, except where a new kind is created with one."""
+    """Return places that check a kind's origin, except where a new kind is created with one."""
     said = set(map(_said, ast.walk(tree)))
     return [node for node in ast.walk(tree) if node not in said and _asks(node)]
 

@@ -42,12 +42,13 @@ class Found(NamedTuple):
 
 
 def pages() -> dict[str, str]:
-    """Every page, by its name below docs/."""
+    """Return every page, by its name below docs/."""
     return {f"reference/{name}.md": "\n".join(_page(name)) for name in MODULES}
 
 
 def contents(module: str) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """The headings of a public module, each with its entries: module, name there, public name."""
+    """Yield the headings of a public module, each with its entries: module, name there, public
+    name."""
     stub = (PACKAGE / f"{MODULES[module]}.pyi").read_text()
     for part in re.split(r"^# ", stub, flags=re.MULTILINE)[1:]:
         yield part.split("\n", 1)[0], _ENTRY.findall(part)
@@ -76,7 +77,7 @@ def _entry(origin: str, name: str, shown: str) -> Iterator[str]:
 
 
 def resolve(module: str, name: str) -> Found | Path:
-    """The definition of a name, or the file of a module. Raises LookupError."""
+    """Return the definition of a name, or the file of a module. Raises LookupError."""
     file = _file(f"{module}.{name}")
     if file is not None:
         return file

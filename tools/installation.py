@@ -30,7 +30,7 @@ _REQUIREMENT = re.compile(
 
 
 def texts() -> Iterator[Path]:
-    """The files that users read or copy. The changelog describes the past."""
+    """Yield the files that users read or copy. The changelog describes the past."""
     for pattern in TEXTS:
         for path in sorted(ROOT.glob(pattern)):
             if path.suffix in {".md", ".yaml", ".yml", ".service"} and path.name != "CHANGELOG.md":
@@ -38,12 +38,12 @@ def texts() -> Iterator[Path]:
 
 
 def requirements(text: str) -> list[str]:
-    """The names by which the installations in a text call inkube."""
+    """Return the names by which the installations in a text call inkube."""
     return [found["name"] for found in _REQUIREMENT.finditer(text)]
 
 
 def released(text: str, name: str) -> str:
-    """A text as it is after the release with that name."""
+    """Return a text as it is after the release with that name."""
     text = re.sub(rf"{re.escape(UNRELEASED)}(?:.+\n)+\n?", "", text)
     return _REQUIREMENT.sub(lambda found: found["before"] + name, text)
 

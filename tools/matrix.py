@@ -159,7 +159,7 @@ class Place:
         return self._versions()
 
     def _interpreter(self) -> str:
-        """The interpreter of the row. Raises Skipped."""
+        """Return the interpreter of the row. Raises Skipped."""
         command = [UV, "python", "find", "--no-python-downloads", "--no-project", self.row.python]
         pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))  # uv sees only its shims
         places = [str(each) for each in pyenv.glob(f"versions/{self.row.python}.*/bin")]
@@ -176,7 +176,7 @@ class Place:
         return str(self._shared(Path(found.stdout.strip())))
 
     def _shared(self, interpreter: Path) -> Path:
-        """An interpreter that other users can run: a copy, if its folders are private."""
+        """Return an interpreter that other users can run: a copy, if its folders are private."""
         real = interpreter.resolve()
         if all(each.stat().st_mode & 0o001 for each in (real, *real.parents)):
             return real
@@ -289,7 +289,7 @@ def _line(result: Result) -> str:
 
 
 def build(folder: Path) -> Path:
-    """A wheel of this tree."""
+    """Return a wheel of this tree."""
     subprocess.run([UV, "build", "-q", "--wheel", "-o", str(folder), str(ROOT)], check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel

@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def notes(tag: str, project: str, changelog: str, address: str) -> str:
-    """The section of a changelog for a tag, with links to the repository at an address. Raises
-    ValueError if the tag cannot be released."""
+    """Return the section of a changelog for a tag, with links to the repository at an address.
+    Raises ValueError if the tag cannot be released."""
     version = tomllib.loads(project)["project"]["version"]
     if tag != f"v{version}":
         raise ValueError(f"the tag is {tag}, and the version in pyproject.toml is {version}")

@@ -267,7 +267,7 @@ def _proxy_headers(options: Options) -> "auth.Names":
 
 
 def has_credentials(options: Options) -> bool:
-    """Whether the server authenticates users."""
+    """Return whether the server authenticates users."""
     files = (
         options.token_auth_file, options.client_ca_file, options.requestheader_client_ca_file,
     )  # fmt: skip

@@ -112,7 +112,7 @@ class DeclaredKinds(SideEffects):
         return errors
 
     async def _checked(self, write: Write, wrong: Sequence[str] = ()) -> list[FieldError]:
-        """The errors of live checks. Raises StatusError 504 after the client's limit for the
+        """Return the errors of live checks. Raises StatusError 504 after the client's limit for the
         request."""
         kind, env = self._entry(write)
         obj, limit = write.object, write.request.timeout
@@ -124,8 +124,8 @@ class DeclaredKinds(SideEffects):
             raise status.request_timeout(limit) from error
 
     async def _taken(self, write: Write, env: Any) -> list[FieldError]:
-        """An error if the name of a new object is taken and the object has other errors too. A
-        taken name alone is a conflict, which the store reports."""
+        """Return an error if the name of a new object is taken and the object has other errors too.
+        A taken name alone is a conflict, which the store reports."""
         request = write.request
         if write.generated_prefix:
             return []

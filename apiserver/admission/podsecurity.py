@@ -85,7 +85,7 @@ class PodSecurity(Plugin):
             self._judge_template(write)
 
     def _policy(self, namespace: str) -> tuple[Policy, bool]:
-        """The policy of a namespace, and whether its labels are valid."""
+        """Return the policy of a namespace, and whether its labels are valid."""
         entry = self._store.get(f"/registry/namespaces/{namespace}")
         labels = entry.value["metadata"].get("labels") if entry is not None else None
         if not labels or not any(label in labels for label in standards.LABELS):
@@ -141,7 +141,7 @@ class PodSecurity(Plugin):
             write.warn(warning)
 
     def _broken_by_pods(self, namespace: str, standard: Standard) -> Iterator[str]:
-        """The violations of a standard by existing pods, grouped by violation."""
+        """Yield the violations of a standard by existing pods, grouped by violation."""
         pods = [entry.value for entry in self._store.list(f"/registry/pods/{namespace}/")]
         faults: dict[str, list[str]] = {}
         for pod in _most_telling(pods)[:MAX_PODS]:
@@ -203,7 +203,7 @@ def _labels(namespace: Object | None) -> dict[str, str]:
 
 
 def _enforces_more(new: Standard, old: Standard) -> bool:
-    """Whether pods that met the old standard can violate the new one."""
+    """Return whether pods that met the old standard can violate the new one."""
     if new == old or new.level is Level.PRIVILEGED:
         return False
     return new.version != old.version or new.level > old.level

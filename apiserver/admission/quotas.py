@@ -95,7 +95,7 @@ class QuotaAdmission(OnDemand):
             raise refused(write, text)
 
     def _check(self, write: Write, entry: Entry, amounts: quotas.Amounts) -> quotas.Amounts:
-        """The usage including the write, for the resources that the quota limits. Raises
+        """Return the usage including the write, for the resources that the quota limits. Raises
         StatusError 403."""
         bounds = quotas.hard(entry.value)
         requested = {name: amount for name, amount in amounts.items() if name in bounds}
@@ -154,7 +154,7 @@ def _is_counted(write: Write) -> bool:
 
 
 def _requested(write: Write) -> quotas.Amounts:
-    """The difference in usage between the new object and the old one."""
+    """Return the difference in usage between the new object and the old one."""
     place = (write.request.resource.group, write.request.resource.plural)
     used = quotas.usage(*place, write.object or {})
     if write.operation == "UPDATE" and write.old is not None:

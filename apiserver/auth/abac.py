@@ -31,7 +31,7 @@ class Policy(NamedTuple):
     reads_only: bool
 
     def concerns(self, user: User) -> bool:
-        """Whether the policy is about a user: one of its name and group, or both."""
+        """Return whether the policy is about a user: one of its name and group, or both."""
         wanted = self.user, self.group
         found = user.name == self.user, self.group in user.groups
         return any(wanted) and all(
@@ -39,7 +39,7 @@ class Policy(NamedTuple):
         )
 
     def allows(self, attributes: Attributes) -> bool:
-        """Whether the policy allows an action of one of its users."""
+        """Return whether the policy allows an action of one of its users."""
         if self.reads_only and attributes.verb not in _READS:
             return False
         if not attributes.is_resource:

@@ -17,11 +17,11 @@ class Access(Protocol):
     """Access control as the application calls it for each request."""
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The authorized user of a request. Raises StatusError 400, 401 or 403."""
+        """Return the authorized user of a request. Raises StatusError 400, 401 or 403."""
         ...
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The user of a request, without authorization. Raises StatusError 401."""
+        """Return the user of a request, without authorization. Raises StatusError 401."""
         ...
 
 
@@ -38,12 +38,12 @@ class GuardedAccess:
     """Whether impersonation headers without a user name get the response 500 in plain text."""
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The authenticated user of a request. Raises StatusError 401."""
+        """Return the authenticated user of a request. Raises StatusError 401."""
         return self.authenticator.identify(request)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The authorized, possibly impersonated user. Raises StatusError 400, 401, 403, or 500 if
-        it could not be decided."""
+        """Return the authorized, possibly impersonated user. Raises StatusError 400, 401, 403, or
+        500 if it could not be decided."""
         user = self.authenticator.identify(request)
         action = attributes.of_request(user, info)
         if impersonation.is_requested(request.headers):
@@ -85,12 +85,13 @@ class OpenAccess:
     guarded: GuardedAccess
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The administrator, or the user of a token or certificate. Raises StatusError 401."""
+        """Return the administrator, or the user of a token or certificate. Raises StatusError
+        401."""
         return self.guarded.identify(request) if self._names_user(request) else ADMIN
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The administrator, or the authorized user that the headers or the certificate name.
-        Raises StatusError 400, 401 or 403."""
+        """Return the administrator, or the authorized user that the headers or the certificate
+        name. Raises StatusError 400, 401 or 403."""
         if self._names_user(request) or impersonation.is_requested(request.headers):
             return self.guarded.admit(request, info)
         return ADMIN

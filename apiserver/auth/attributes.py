@@ -54,7 +54,7 @@ class Decision(NamedTuple):
 
 
 def of_request(user: User, info: RequestInfo) -> Attributes:
-    """The action of a request.
+    """Return the action of a request.
 
     A list of one name (`fieldSelector=metadata.name=a`) is an action on that name.
     """

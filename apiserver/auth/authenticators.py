@@ -34,7 +34,7 @@ class ProxiedUsers(Protocol):
         ...
 
     def is_client(self, request: web.BaseRequest) -> bool:
-        """Whether the certificate of a request is that of a user."""
+        """Return whether the certificate of a request is that of a user."""
         ...
 
 
@@ -68,7 +68,7 @@ class Authenticator:
     """Reads the headers of an authenticating proxy; None without."""
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The user of a request. Raises StatusError 401."""
+        """Return the user of a request. Raises StatusError 401."""
         if self.certificates:
             user = self._of_connection(request)
             if user is not None:
@@ -94,11 +94,11 @@ class Authenticator:
         return user
 
     def has_certificate(self, request: web.BaseRequest) -> bool:
-        """Whether the client of a request has shown a certificate."""
+        """Return whether the client of a request has shown a certificate."""
         return self.certificates and bool(request.get_extra_info("peercert"))
 
     def verify(self, token: str, audiences: Sequence[str] = ()) -> VerifiedToken:
-        """The user of a token for one of the audiences (none: the server's own).
+        """Return the user of a token for one of the audiences (none: the server's own).
 
         Raises TokenRefused with the error text of a TokenReview, and Pending.
         """

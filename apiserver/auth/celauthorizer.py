@@ -22,19 +22,19 @@ class DecisionValue:
     decision: Decision
 
     def allowed(self) -> bool:
-        """Whether the action is allowed."""
+        """Return whether the action is allowed."""
         return self.decision.allowed
 
     def reason(self) -> str:
-        """The reason of the decision."""
+        """Return the reason of the decision."""
         return self.decision.reason
 
     def errored(self) -> bool:
-        """Whether it could not be decided."""
+        """Return whether it could not be decided."""
         return bool(self.decision.error)
 
     def error(self) -> str:
-        """Why it could not be decided; "" if it could."""
+        """Return why it could not be decided; "" if it could."""
         return self.decision.error
 
 

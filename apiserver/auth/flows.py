@@ -118,7 +118,7 @@ class Flows:
             yield from level.figures()
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
-        """The flow of a request; None until a client has read flow schemas."""
+        """Return the flow of a request; None until a client has read flow schemas."""
         order = self._order.value
         if not order.schemas or not self._is_enabled:
             return None

@@ -66,7 +66,7 @@ def new() -> bytes:
 
 
 def load(keys: Keys) -> Identity:
-    """The stored identity, or a new one, which is then stored."""
+    """Return the stored identity, or a new one, which is then stored."""
     return parse(keys.load(KEY, new))
 
 
@@ -103,7 +103,7 @@ def config_map_data(
 
 
 def is_identity_header(header: str) -> bool:
-    """Whether a header describes a user. Such headers from clients must not be forwarded."""
+    """Return whether a header describes a user. Such headers from clients must not be forwarded."""
     lower = header.lower()
     names = (_USER.lower(), _UID.lower(), _GROUP.lower(), "authorization")
     return lower in names or lower.startswith((_EXTRA.lower(), "impersonate-"))

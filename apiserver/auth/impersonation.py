@@ -38,7 +38,7 @@ Headers = CIMultiDictProxy[str]
 
 
 def is_requested(headers: Headers) -> bool:
-    """Whether the headers of a request impersonate another user."""
+    """Return whether the headers of a request impersonate another user."""
     for key in headers:  # noqa: SIM110 # a generator takes twice as long, for every request
         if key[:1] in _FIRST and key[:12].lower() == "impersonate-":
             return True
@@ -46,8 +46,8 @@ def is_requested(headers: Headers) -> bool:
 
 
 def read(headers: Headers, *, constrained: bool = True) -> User | None:
-    """The impersonated user; None without such headers. Raises StatusError 400 if the name is
-    missing.
+    """Return the impersonated user; None without such headers. Raises StatusError 400 if the name
+    is missing.
 
     `constrained` as in `become`."""
     name = headers.get(USER, "")
@@ -146,7 +146,7 @@ def _modes(target: User) -> Iterator[_Mode]:
 
 
 def _as_user(target: User, mode: _Mode) -> User:
-    """The impersonated user with the groups that all users of its type have."""
+    """Return the impersonated user with the groups that all users of its type have."""
     groups = (_NODES,) if mode.name == _NODE_MODE else target.groups
     account = serviceaccounts.split_username(target.name)
     if account is not None and not groups:

@@ -105,7 +105,7 @@ class Issuer:
             )
 
     def _is_signed(self, token: str) -> bool:
-        """Whether one of the known keys has signed a token, with an accepted algorithm."""
+        """Return whether one of the known keys has signed a token, with an accepted algorithm."""
         head = jwt.get_unverified_header(token)
         if head.get("alg") not in self._algorithms:
             raise TokenRefused(

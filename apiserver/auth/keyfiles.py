@@ -35,7 +35,7 @@ class Keys(Protocol):
         ...
 
     def existing(self) -> Mapping[str, bytes]:
-        """The keys that exist so far."""
+        """Return the keys that exist so far."""
         ...
 
     def stored(self) -> Iterable[StoredKey]:
@@ -69,7 +69,7 @@ class KeyFiles:
         return self._keys[name]
 
     def existing(self) -> Mapping[str, bytes]:
-        """The keys that were read or created so far."""
+        """Return the keys that were read or created so far."""
         return dict(self._keys)
 
     def stored(self) -> Iterator[StoredKey]:
@@ -84,7 +84,7 @@ class KeyFiles:
 
 
 def new_token() -> str:
-    """A random token that cannot be guessed."""
+    """Return a random token that cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 

@@ -52,7 +52,7 @@ class FrontProxy:
         return self._read(name, request.headers)
 
     def is_client(self, request: web.BaseRequest) -> bool:
-        """Whether the certificate of a request is that of a user."""
+        """Return whether the certificate of a request is that of a user."""
         kind = self._kind(request)
         return kind is not None and kind.is_client
 

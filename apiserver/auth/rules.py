@@ -44,7 +44,7 @@ class PreparedRule:
         self._urls = _members(rule, "nonResourceURLs")
 
     def allows(self, attributes: Attributes) -> bool:
-        """Whether the rule grants the action (`RuleAllows`)."""
+        """Return whether the rule grants the action (`RuleAllows`)."""
         if self._verbs is not None and attributes.verb not in self._verbs:
             return False
         if not attributes.is_resource:

@@ -57,7 +57,7 @@ def _require_same(source: Path, target: Path, files: list[str]) -> None:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of an example, without those that its programs create."""
+    """Yield the files of an example, without those that its programs create."""
     children = {path.name: path for path in folder.iterdir()}
     for name in children.keys() - _BUILT(str(folder), list(children)):
         path = children[name]
@@ -70,11 +70,11 @@ def _copy(source: str, target: str) -> None:
 
 
 def names() -> list[str]:
-    """The names of all examples, sorted."""
+    """Return the names of all examples, sorted."""
     return sorted(path.parent.name for path in EXAMPLES.glob("*/README.md"))
 
 
 def title(name: str) -> str:
-    """The heading of an example's README."""
+    """Return the heading of an example's README."""
     with (EXAMPLES / name / "README.md").open(encoding="utf-8") as readme:
         return readme.readline().removeprefix("# ").rstrip("\n")

@@ -52,20 +52,20 @@ class Change(NamedTuple):
         return self.new or self.old or {}
 
     def time_text(self) -> str:
-        """The time in RFC 3339 and UTC; empty if it is unknown."""
+        """Return the time in RFC 3339 and UTC; empty if it is unknown."""
         if not self.time:
             return ""
         moment = datetime.fromtimestamp(self.time / 1_000_000, UTC)
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def title(self) -> str:
-        """Kind and name of the object."""
+        """Return kind and name of the object."""
         meta = self.object["metadata"]
         place = f"{meta['namespace']}/" if meta.get("namespace") else ""
         return f"{self.object.get('kind', '')} {place}{meta['name']}"
 
     def managers(self) -> list[str]:
-        """The field managers that made the change; none for a deletion."""
+        """Return the field managers that made the change; none for a deletion."""
         return [] if self.new is None else meta.changed_managers(self.old, self.new)
 
 

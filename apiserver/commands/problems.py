@@ -26,12 +26,12 @@ class Problem(click.ClickException):
         self.remedies = tuple(remedies)
 
     def format_message(self) -> str:
-        """The message and a line for every remedy."""
+        """Return the message and a line for every remedy."""
         return "\n".join([self.message, *(f"  {remedy}" for remedy in self.remedies)])
 
 
 def of_start(error: Exception, options: Options) -> Problem:
-    """The reason why a server did not start."""
+    """Return the reason why a server did not start."""
     if isinstance(error, OSError) and _is_port_in_use(error):
         who = ports.holder(options.port)
         text = f"port {options.port} of {options.host} is taken"

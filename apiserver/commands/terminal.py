@@ -27,7 +27,7 @@ WIDTH = 30
 
 
 def has_colours(stream: TextIO) -> bool:
-    """Whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
+    """Return whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not plain
 
@@ -84,8 +84,8 @@ def welcome(
     has_token: bool,
     about: Iterable[str] = (),
 ) -> Iterator[str]:
-    """The URL of the server and the commands to try next, ready to paste. `about` are sentences
-    about what is served."""
+    """Yield the URL of the server and the commands to try next, ready to paste. `about` are
+    sentences about what is served."""
     bold = {"bold": True} if has_colours(sys.stdout) else {}
     yield f"inkube serves on {click.style(url, fg='green', **bold) if bold else url}"
     yield f"kubeconfig: {kubeconfig}"

@@ -227,7 +227,7 @@ def _texts(values: dict[str, Any]) -> Iterable[str]:
 
 
 def _minors(text: str) -> Iterable[int]:
-    """The minors of `1.33` or `1.31..1.36`. Raises ValueError."""
+    """Return the minors of `1.33` or `1.31..1.36`. Raises ValueError."""
     first, dots, last = text.partition("..")
     start = releases.parse(first).minor
     return range(start, (releases.parse(last).minor if dots else start) + 1)
@@ -256,7 +256,7 @@ def _check_empty(result: Result, *, allowed: bool) -> None:
 
 
 def _progress() -> validate.Progress:
-    """A line with the progress, on terminals only."""
+    """Return a line with the progress, on terminals only."""
     if not sys.stderr.isatty():
         return lambda done, total: None
 

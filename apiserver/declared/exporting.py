@@ -19,7 +19,7 @@ WIDTH = 100
 
 
 def kinds(modules: Iterable[str]) -> list[Definition]:
-    """The kinds declared in the modules, by name. Raises ValueError."""
+    """Return the kinds declared in the modules, by name. Raises ValueError."""
     wanted = set(modules)
     sys.path.insert(0, "")  # scripts start with their own folder, but users mean this one
     for name in wanted:

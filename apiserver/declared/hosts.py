@@ -38,8 +38,8 @@ class Host:
 
 
 def build(name: str, host: Host, services: Mapping[str, Any]) -> ModuleParts:
-    """The parts of a module on a server. Raises ValueError for a module that has kinds of groups
-    that it does not declare, and the errors of the module."""
+    """Return the parts of a module on a server. Raises ValueError for a module that has kinds of
+    groups that it does not declare, and the errors of the module."""
     module = module_named(name)
     parts = module.build(
         ModuleHost(
@@ -65,7 +65,7 @@ def build(name: str, host: Host, services: Mapping[str, Any]) -> ModuleParts:
 
 
 def module_named(name: str) -> Module:
-    """The module with a name. Raises ValueError for a package's that cannot be loaded."""
+    """Return the module with a name. Raises ValueError for a package's that cannot be loaded."""
     found = served.declaration(name)
     if isinstance(found, served.BuiltIn):
         found = lazy.named(*found.entry.split(":"))()

@@ -28,7 +28,7 @@ def of(
     client_authority: "Callable[[], auth.tls.Authority]",
     faults: FaultInjection,
 ) -> ServerAccess:
-    """The functions of a server. They load other code when they are called."""
+    """Return the functions of a server. They load other code when they are called."""
     return ServerAccess(
         client_as=partial(_client, registry, resources, faults),
         bind=partial(_bind, Lazy(lambda: subresources.Binder(registry)), resources),
@@ -67,7 +67,8 @@ async def _bind(
 
 
 def _authority(serving_certificate: "auth.tls.Certificate | None") -> str:
-    """The authority of the server's certificate as PEM; of a server without TLS one of its own."""
+    """Return the authority of the server's certificate as PEM; of a server without TLS one of its
+    own."""
     certificate = (
         auth.certificates.make_server() if serving_certificate is None else serving_certificate
     )
@@ -75,7 +76,8 @@ def _authority(serving_certificate: "auth.tls.Certificate | None") -> str:
 
 
 def _sign(client_authority: "Callable[[], auth.tls.Authority]", request: Object) -> str:
-    """The certificate of a CertificateSigningRequest, as base64 of PEM. Raises ValueError."""
+    """Return the certificate of a CertificateSigningRequest, as base64 of PEM. Raises
+    ValueError."""
     spec = request["spec"]
     signer_request = auth.signers.Request(
         spec["signerName"],
@@ -94,7 +96,7 @@ def _serve_metrics(resources: Resources) -> None:
 def _issue_token(
     tokens: ServiceAccountTokens, system_fields: SystemFields, account: Object, secret: Object
 ) -> str:
-    """A token bound to a Secret lives as long as that does; it is dated to end in a century."""
+    """Sign a token that is bound to a Secret and lives as long as it; it expires in a century."""
     now = int(system_fields.now().timestamp())
     metadata, namespace = account["metadata"], account["metadata"]["namespace"]
     claims = {

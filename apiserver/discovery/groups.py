@@ -213,8 +213,8 @@ def _group_position(definition: Definition) -> tuple[int, str]:
 
 
 def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
-    """The registration of a group version that this server serves; `at` is its position among the
-    versions."""
+    """Return the registration of a group version that this server serves; `at` is its position
+    among the versions."""
     least = priorities.CUSTOM + wordings.EXTENSIONS.group_order - wording.group_order
     priority = priorities.GROUPS.get(group, least)
     if group == "apiregistration.k8s.io":

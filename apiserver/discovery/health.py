@@ -119,8 +119,8 @@ class Health:
         return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
 
     def _failing_checks(self, name: str, selected: Sequence[str]) -> dict[str, str]:
-        """The failing checks among those requested; empty if all succeed. A server that is not
-        ready is alive."""
+        """Return the failing checks among those requested; empty if all succeed. A server that is
+        not ready is alive."""
         if name not in self._strict:
             return {}
         return {check: message for check, message in self._failures().items() if check in selected}
@@ -129,7 +129,7 @@ class Health:
 def _failure_response(
     name: str, selected: Sequence[str], failing: Mapping[str, str]
 ) -> web.Response:
-    """A response that lists every check, requested or not, because one failed."""
+    """Return a response that lists every check, requested or not, because one failed."""
     lines = [
         f"[-]{each} failed: {failing[each]}" if each in failing else f"[+]{each} ok"
         for each in selected

@@ -28,8 +28,8 @@ class Running(Protocol):
         ...
 
     def processor_seconds(self) -> float:
-        """The processor time that it has used. A controller that uses more is still at work, even
-        if it does not write. 0 where this cannot be read."""
+        """Return the processor time that it has used. A controller that uses more is still at work,
+        even if it does not write. 0 where this cannot be read."""
         ...
 
     async def kill(self) -> None:

@@ -227,7 +227,7 @@ class _Run:
             await asyncio.gather(settled, return_exceptions=True)
 
     def _changes(self) -> int:
-        """The number of changes that belong to the end state."""
+        """Return the number of changes that belong to the end state."""
         return self._counted.number
 
     def _is_as_expected(self, index: int) -> bool:

@@ -107,8 +107,8 @@ def _findings(plan: Plan, result: Result, expected: Expected) -> Iterator[Findin
 
 
 def _lost(plan: Plan, result: Result, expected: Expected) -> list[str]:
-    """Objects that were deleted in a step in which the undisturbed run keeps them, without the one
-    that the plan itself deletes."""
+    """Return objects that were deleted in a step in which the undisturbed run keeps them, without
+    the one that the plan itself deletes."""
     if expected.deleted is None:
         return []
     found, begin = set[str](), 0
@@ -144,7 +144,7 @@ def _repeated(requests: Sequence[RequestRecord]) -> tuple[RequestRecord, int] | 
 
 
 def _seen(differences: Sequence[Difference]) -> str:
-    """What a user sees first: objects that are missing or too many, then members."""
+    """Return what a user sees first: objects that are missing or too many, then members."""
     more = len(differences) - 1
     return f"{first(differences)}" + (f" (and {more} more)" if more else "")
 

@@ -68,7 +68,8 @@ def _crashes(scenario: Scenario, reference: Result, changes: Sequence[Change]) -
 
 
 def _users(scenario: Scenario, changes: Sequence[Change]) -> Iterator[Plan]:
-    """The next step before the last one has converged, with and without a restart in between."""
+    """Yield plans in which the next step begins before the last one has converged, with and
+    without a restart in between."""
     for index, (step, following) in enumerate(itertools.pairwise(scenario.steps)):
         yield Plan(f"{following.text} right after {step.text!r}", "user", index, then="next")
     for each in changes:
@@ -89,7 +90,7 @@ def _errors(changes: Sequence[Change]) -> Iterator[Plan]:
 
 
 def _races(changes: Sequence[Change]) -> Iterator[Plan]:
-    """What another client does while a request of a controller waits."""
+    """Yield what another client does while a request of a controller waits."""
     for each in changes:
         if each.verb != "create":
             yield _held(f"another client labels before {each.moment.text}", "race", each, "label",
@@ -120,7 +121,7 @@ def _failing(name: str, each: Change, effect: Object) -> Plan:
 
 
 def _fault(each: Change) -> Object:
-    """The spec of a Fault that meets one change by a controller of the server."""
+    """Return the spec of a Fault that meets one change by a controller of the server."""
     meta = each.object["metadata"]
     whole = each.resource
     match: Object = {

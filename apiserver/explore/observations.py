@@ -78,7 +78,7 @@ def leases(records: Iterable[RequestRecord]) -> list[Lease]:
 
 
 def is_write(record: RequestRecord) -> bool:
-    """Whether a request changes objects that belong to the end state."""
+    """Return whether a request changes objects that belong to the end state."""
     return record.verb in WRITES and record.resource not in _HEARTBEATS
 
 

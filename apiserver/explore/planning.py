@@ -96,7 +96,7 @@ def _errors(writes: Sequence[Occurrence]) -> Iterator[Plan]:
 
 
 def _races(writes: Sequence[Occurrence], users: frozenset[tuple[str, str]]) -> Iterator[Plan]:
-    """Changes of an object between the controller's read of it and its write."""
+    """Yield changes of an object between the controller's read of it and its write."""
     for each in writes:
         if each.write.verb not in _ON_EXISTING or not each.write.name:
             continue
@@ -108,7 +108,7 @@ def _races(writes: Sequence[Occurrence], users: frozenset[tuple[str, str]]) -> I
 
 
 def _foreign(writes: Sequence[Occurrence]) -> Iterator[Plan]:
-    """An object that the controller created disappears right after its creation."""
+    """Yield plans in which a created object disappears right after its creation."""
     for each in writes:
         if each.write.verb == "create" and each.write.name and not each.write.subresource:
             yield _held(
@@ -117,7 +117,7 @@ def _foreign(writes: Sequence[Occurrence]) -> Iterator[Plan]:
 
 
 def _users(scenario: Scenario, writes: Sequence[Occurrence]) -> Iterator[Plan]:
-    """The next step before the last one has converged."""
+    """Yield plans in which the next step begins before the last one has converged."""
     for each in writes:
         if each.step + 1 < len(scenario.steps):
             following = scenario.steps[each.step + 1].text
@@ -135,7 +135,8 @@ def _aways(scenario: Scenario) -> Iterator[Plan]:
 def _stales(
     scenario: Scenario, reads: Sequence[Read], changed: Mapping[tuple[int, str], int]
 ) -> Iterator[Plan]:
-    """After a start, one collection shows an older moment for a while, as a lagging cache does."""
+    """Yield plans in which one collection shows an older moment for a while after a start, as a
+    lagging cache does."""
     for index, step in enumerate(scenario.steps):
         for read in reads:
             text = f"stale {read.plural} after {step.text!r}"
@@ -146,7 +147,7 @@ def _stales(
 
 
 def _stale(resource: str, changes: int) -> tuple[Object, ...]:
-    """The Faults that show a collection as it was, until a watch tells what followed."""
+    """Return the Faults that show a collection as it was, until a watch tells what followed."""
     lists = {"resources": [resource], "verbs": ["list"]}
     watches = {"resources": [resource], "verbs": ["watch"]}
     return (
@@ -158,9 +159,9 @@ def _stale(resource: str, changes: int) -> tuple[Object, ...]:
 def unobserved(
     scenario: Scenario, resources: Iterable[str], more: Object | None = None
 ) -> Iterator[Plan]:
-    """Events of a resource are left out during one step of the user, or during two: its watch is
-    behind, and ends with 410, so that the client sees only what the list shows afterwards. `more`
-    are further members of the Faults."""
+    """Yield plans without the events of a resource during one step of the user, or during two: its
+    watch is behind, and ends with 410, so that the client sees only what the list shows
+    afterwards. `more` are further members of the Faults."""
     for resource in resources:
         fault = {
             "match": {"verbs": ["watch"], "resources": [resource]},
@@ -182,8 +183,8 @@ def unobserved(
 def shown_otherwise(
     scenario: Scenario, resources: Sequence[str], more: Object | None = None
 ) -> Iterator[Plan]:
-    """A watch is silent, merges changes, or sends old ones again, during one step of the user, or
-    during two. `more` are further members of the Faults."""
+    """Yield plans in which a watch is silent, merges changes, or sends old ones again, during one
+    step of the user, or during two. `more` are further members of the Faults."""
     for index, (step, following) in enumerate(itertools.zip_longest(
         scenario.steps, scenario.steps[1:]
     )):  # fmt: skip
@@ -202,8 +203,8 @@ def shown_otherwise(
 def _taken(
     writes: Sequence[Occurrence], bodies: Mapping[tuple[int, Write], Object]
 ) -> Iterator[Plan]:
-    """Somebody else creates an object of that name right before the controller, and deletes it a
-    while later, if nobody has changed it."""
+    """Yield plans in which another client creates an object of that name right before the
+    controller, and deletes it a while later, if nobody has changed it."""
     for each in writes:
         body = bodies.get((each.step, each.write))
         if body is not None and each.write.name:
@@ -227,7 +228,8 @@ def _leases(scenario: Scenario, leases: Sequence[Lease]) -> Iterator[Plan]:
 
 
 def _refused(scenario: Scenario) -> Iterator[Plan]:
-    """The credentials of the controller are not valid for a while, as an expired token."""
+    """Yield plans in which the credentials of the controller are not valid for a while, as an
+    expired token."""
     fault = {"answer": {"code": 401}}
     for index, step in enumerate(scenario.steps):
         name = f"token expired during {step.text!r}"
@@ -254,7 +256,7 @@ def _failing(name: str, each: Occurrence, effect: Object) -> Plan:
 
 
 def _fault(each: Occurrence) -> Object:
-    """The spec of a Fault that strikes one occurrence of a write."""
+    """Return the spec of a Fault that strikes one occurrence of a write."""
     write = each.write
     match: Object = {"verbs": [write.verb], "resources": [write.plural]}
     if write.namespace:
@@ -276,7 +278,7 @@ def _changed(reference: Result) -> Mapping[tuple[int, str], int]:
 
 
 def _names(scenario: Scenario) -> frozenset[tuple[str, str]]:
-    """Namespace and name of the objects of users."""
+    """Return namespace and name of the objects of users."""
     found = set()
     for step in scenario.steps:
         for obj in step.applied():

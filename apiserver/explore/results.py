@@ -86,6 +86,6 @@ class Expected:
     """Objects that are removed in each step without a disturbance; None if that is not known."""
 
     def is_reached(self, index: int, state: State) -> bool:
-        """Whether the state after a step is the expected one."""
+        """Return whether the state after a step is the expected one."""
         expected = self.states[index]
         return expected is None or not expected.differences(state, self.masked)

@@ -332,7 +332,7 @@ class _Run:
         return False
 
     def _worked(self) -> float:
-        """The processor time of the controller."""
+        """Return the processor time of the controller."""
         return 0.0 if self._running is None else self._running.processor_seconds()
 
     def _writes(self) -> int:
@@ -345,8 +345,8 @@ class _Run:
         return acting.state(self._server, self._scenario.ignore)
 
     def _limit(self, index: int) -> float:
-        """Seconds for a step: the scenario's limit, more if the undisturbed run was slow, or if a
-        controller waits for the lease of a killed one."""
+        """Return seconds for a step: the scenario's limit, more if the undisturbed run was slow, or
+        if a controller waits for the lease of a killed one."""
         taken = self._expected.seconds[index] if self._expected else 0.0
         limit = max(patience.limit(self._scenario.converged.within), 3 * taken)
         return limit + acting.lease_seconds(self._server, leases(self._log.requests))

@@ -86,7 +86,7 @@ async def _smallest(case: Scenario, cause: tuple[str, str], fails: Fails, most: 
 
 
 def _cause(finding: Finding) -> tuple[str, str]:
-    """The verdict, and the first place that differs."""
+    """Return the verdict, and the first place that differs."""
     differences = finding.differences
     return finding.verdict, str(judges.first(differences).place) if differences else ""
 

@@ -165,7 +165,7 @@ def _conditions(status: Any) -> Sequence[Any]:
 
 
 def _meanings(objects: Iterable[_Parsed]) -> dict[str, str]:
-    """What uids and generated names stand for."""
+    """Return what uids and generated names stand for."""
     found = {}
     for each in objects:
         if each.stable_name != each.name:
@@ -214,7 +214,8 @@ def _leaves(value: Any, members: set[str], path: str = "") -> Iterator[tuple[str
 
 
 def _are_conditions(path: str, item: Any) -> bool:
-    """Whether a list is a map by type: the order of conditions says when they were first set."""
+    """Return whether a list is a map by type: the order of conditions says when they were first
+    set."""
     return path.endswith(".conditions") and isinstance(item, dict)
 
 

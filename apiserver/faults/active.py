@@ -44,8 +44,8 @@ class Faults:
         agent: str,
         metadata: Callable[[], Awaitable[Object | None]],
     ) -> Injection | None:
-        """The effect of the faults on a request. The `metadata` of its object are read only if a
-        fault needs them."""
+        """Return the effect of the faults on a request. The `metadata` of its object are read only
+        if a fault needs them."""
         if self.rules is None or (info.resource == PLURAL and info.group == GROUP):
             return None
         verb = "watch" if info.verb == "watchone" else info.verb
@@ -72,8 +72,8 @@ class Faults:
         return rules.combined_injection(concerning, asked, _labels(found), self._notify)
 
     def injection_for_client(self, facts: rules.RequestFacts) -> Injection | None:
-        """The effect of the faults on a request of the server's own controllers; faults that match
-        labels are ignored."""
+        """Return the effect of the faults on a request of the server's own controllers; faults that
+        match labels are ignored."""
         if self.rules is None or (facts.resource == PLURAL and facts.group == GROUP):
             return None
         return rules.combined_injection(self.rules.candidates(facts), facts, None, self._notify)

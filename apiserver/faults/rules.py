@@ -86,8 +86,8 @@ class Rule:
         self._labels = selectors.parse_labels(labels) if labels else ()
 
     def needs_metadata(self, facts: RequestFacts) -> bool:
-        """Whether the labels of the object are needed to decide, or the name of a new object, which
-        is not in the path."""
+        """Return whether the labels of the object are needed to decide, or the name of a new
+        object, which is not in the path."""
         return bool(self._labels or (self._match.get("names") and not facts.name))
 
     @property
@@ -154,7 +154,7 @@ class Rule:
         return True
 
     def injection(self, facts: RequestFacts) -> Injection:
-        """The effect of this fault on a request."""
+        """Return the effect of this fault on a request."""
         spec = self._spec
         delay = spec.get("delay") or {}
         seconds = delay.get("seconds", 0.0)
@@ -210,8 +210,8 @@ def combined_injection(
     labels: Labels | None,
     on_match: Callable[[str], None],
 ) -> Injection | None:
-    """The combined effect of the faults on a request, in order, until one responds or cuts the
-    connection.
+    """Return the combined effect of the faults on a request, in order, until one responds or cuts
+    the connection.
 
     `on_match` is called with the name of each matching fault.
     """

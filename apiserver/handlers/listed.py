@@ -22,7 +22,8 @@ CHECKED = 4
 
 
 def first_pieces(pieces: Iterator[bytes]) -> Body:
-    """A body of unknown length: complete if it is short, otherwise generated while it is sent."""
+    """Return a body of unknown length: complete if it is short, otherwise generated while it is
+    sent."""
     made, size = list[bytes](), 0
     began = thread_time()
     for piece in pieces:

@@ -68,7 +68,7 @@ async def metadata(request: Request, list_page: Page, form: Form, now: datetime)
 
 
 async def _size(entries: Sequence[Entry], encode: Callable[[Entry], bytes], item: slice) -> int:
-    """The length in bytes of the items of a list, which precedes them.
+    """Return the length in bytes of the items of a list, which precedes them.
 
     It encodes from the last item to the first, so that the items that are sent first are still
     remembered.

@@ -173,8 +173,8 @@ class Routes:
         return form
 
     def _handler(self, info: RequestInfo, request: Request) -> Handler:
-        """The handler of a request. It depends only on the shape of the request. Raises StatusError
-        404 or 405."""
+        """Return the handler of a request. It depends only on the shape of the request. Raises
+        StatusError 404 or 405."""
         wording = request.resource.wording
         verbs = request.resource.definition.verbs
         if _is_in_all_namespaces(info, request.resource):

@@ -127,7 +127,7 @@ def columns(request: Request) -> list[Column]:
 
 
 def is_default(request: Request) -> bool:
-    """Whether the kind has no columns of its own. Its empty Table has null rows
+    """Return whether the kind has no columns of its own. Its empty Table has null rows
     (registry/rest/table.go, defaultTableConvertor)."""
     own = request.served.version.columns
     return bool(own) and own[-1].name == "Created At"

@@ -66,7 +66,7 @@ class Origins:
         return bool(self._allowed or self._patterns)
 
     def allows(self, origin: str) -> bool:
-        """Whether pages of an origin can read responses."""
+        """Return whether pages of an origin can read responses."""
         return (
             origin in self._allowed
             or (_ANY in self._allowed and bool(origin))
@@ -107,12 +107,12 @@ class Origins:
 
 
 def _is_same_origin(origin: str, request: web.BaseRequest) -> bool:
-    """Whether a page's origin is this server."""
+    """Return whether a page's origin is this server."""
     scheme, _, host = origin.partition("://")
     return scheme.lower() in _SCHEMES and host.lower() == request.host.lower()
 
 
 def _is_local(origin: str) -> bool:
-    """Whether a page's origin, a scheme and a host, is this machine."""
+    """Return whether a page's origin, a scheme and a host, is this machine."""
     scheme, mark, host = origin.partition("://")
     return mark != "" and scheme.lower() in _SCHEMES and is_loopback(host)

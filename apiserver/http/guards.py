@@ -102,7 +102,7 @@ def name_of(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a Host header, a host of an origin or a listening address is loopback."""
+    """Return whether a Host header, a host of an origin or a listening address is loopback."""
     return host in _USUAL or host == "::1" or _LOOPBACK.fullmatch(host) is not None
 
 

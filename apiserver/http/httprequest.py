@@ -167,7 +167,7 @@ class Request(BaseRequest):
 
 
 def is_connected(request: web.BaseRequest) -> bool:
-    """Whether the client is still connected."""
+    """Return whether the client is still connected."""
     return request.transport is not None and not request.transport.is_closing()
 
 

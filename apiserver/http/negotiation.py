@@ -180,7 +180,8 @@ def requested_form(
 
 
 def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
-    """Whether the query or the user agent requires indentation (negotiation.isPrettyPrint)."""
+    """Return whether the query or the user agent requires indentation
+    (negotiation.isPrettyPrint)."""
     value = query.get("pretty") if query else ""
     if value:
         return value in _TRUE

@@ -72,7 +72,7 @@ def abandon(transport: asyncio.Transport | None, error: BaseException) -> None:
 
 
 def guarded(callback: Callback) -> Callback:
-    """A callback of a connection that closes it if it raises."""
+    """Return a callback of a connection that closes it if it raises."""
 
     @functools.wraps(callback)
     def call(connection: "Connection", *args: Any) -> None:

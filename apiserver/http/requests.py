@@ -78,14 +78,15 @@ def _read(method: str, target: str) -> RequestInfo:
 
 
 def loggable_target(request: web.BaseRequest) -> str:
-    """The path and the query of a request for logs, as the client sent them (`without_secrets`)."""
+    """Return the path and the query of a request for logs, as the client sent them
+    (`without_secrets`)."""
     url = request.rel_url
     query = url.raw_query_string
     return f"{url.raw_path}?{without_secrets(query)}" if query else url.raw_path
 
 
 def raw_target(request: web.BaseRequest) -> str:
-    """The target of a request as its client sent it, for messages that repeat it."""
+    """Return the target of a request as its client sent it, for messages that repeat it."""
     return request.raw_path
 
 
@@ -212,7 +213,7 @@ def _deprecated_verb(method: str, name: str, prefix: str, verb: str) -> str:
 
 
 def _is_namespace(segments: list[str]) -> bool:
-    """Whether `namespaces/NAME…` addresses the namespace itself, not an object in it."""
+    """Return whether `namespaces/NAME…` addresses the namespace itself, not an object in it."""
     return len(segments) == 2 or (len(segments) == 3 and segments[2] in _NAMESPACE_SUBRESOURCES)
 
 

@@ -132,7 +132,8 @@ async def _connect(
 
 
 def _client_context() -> ssl.SSLContext:
-    """Settings that trust every certificate: whether clients trust it is not the question."""
+    """Return settings that trust every certificate: whether clients trust it is not the
+    question."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -145,7 +145,7 @@ class Leadership:
 
     @property
     def leading_process(self) -> int:
-        """Return the pid of the leader if it is another process on this machine, else 0."""
+        """The pid of the leader if it is another process on this machine, else 0."""
         leader = None if self.is_leading else Process.of(self.elector.holder)
         if leader is None or not leader.boot or leader[:2] != self._process[:2]:
             return 0

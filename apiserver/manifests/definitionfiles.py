@@ -204,7 +204,8 @@ class DefinitionFiles:
 
 
 def differences(before: Manifest, after: Manifest) -> Iterator[str]:
-    """The paths of the members that differ, such as `spec.size`; at most one for each list."""
+    """Yield the paths of the members that differ, such as `spec.size`; at most one for each
+    list."""
     yield from _differences(before.object, after.object, "")
 
 

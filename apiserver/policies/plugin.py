@@ -48,7 +48,7 @@ class Policies(OnDemand):
         super().__init__(StoreCache(store, (prefix,), lambda: store.count(prefix) > 0))
 
     def compiled(self) -> "list[expressions.CompiledPolicy]":
-        """The policies that were evaluated by now."""
+        """Return the policies that were evaluated by now."""
         raise NotImplementedError
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -92,7 +92,7 @@ class ValidatingPolicies(Policies):
 
 
 def compiled(plugins: Iterable[object]) -> "list[expressions.CompiledPolicy]":
-    """The policies that plugins evaluated by now, for the coverage of tests."""
+    """Return the policies that plugins evaluated by now, for the coverage of tests."""
     return [
         policy for plugin in plugins if isinstance(plugin, Policies) for policy in plugin.compiled()
     ]

@@ -33,7 +33,7 @@ class Notation(NamedTuple):
         return cls(name, group if dot else None, "", "/".join(rest))
 
     def means(self, group: str, names: Names) -> bool:
-        """Whether this is the resource of a group with these names."""
+        """Return whether this is the resource of a group with these names."""
         if self.group not in (None, group):
             return False
         name = self.name.lower()

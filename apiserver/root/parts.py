@@ -114,7 +114,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
 
 
 def _host(core: Core, client_authority: "Lazy[auth.tls.Authority]") -> "declared.Host":
-    """The parts of the server that its modules use."""
+    """Return the parts of the server that its modules use."""
     base = core.base
     access_functions = Lazy(
         lambda: declared.serveraccess.of(

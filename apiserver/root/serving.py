@@ -382,7 +382,7 @@ async def _join_workers(
 
 
 def _groups_of(start_modules: "Sequence[controllers.ModuleParts]") -> Iterator[str]:
-    """The groups of the kinds with a model of modules that are built at the start."""
+    """Return the groups of the kinds with a model of modules that are built at the start."""
     return (kind.definition.group for module in start_modules for kind in module.kinds)
 
 

@@ -125,7 +125,7 @@ def _json(text: bytes) -> Any:
 
 
 def of_kubeconfig(path: Path) -> Remote:
-    """The server of a kubeconfig's current context. Raises Unloadable."""
+    """Return the server of a kubeconfig's current context. Raises Unloadable."""
     try:
         config = yaml.safe_load(path.read_text())
         context = _named(config["contexts"], config["current-context"])["context"]

@@ -29,7 +29,8 @@ _KNOWN: caches.Table[tuple[object, ...], Sequence[_First]] = caches.Table(__name
 
 
 def is_default_start(options: Options) -> bool:
-    """Whether a server has such a log: in memory, empty, and with uids that nothing repeats."""
+    """Return whether a server has such a log: in memory, empty, and with uids that nothing
+    repeats."""
     sources = (options.data, options.database, options.snapshot, options.at, options.replay)
     return not any(sources) and options.seed is None
 
@@ -57,7 +58,7 @@ async def keep(options: Options, store: Store) -> None:
 
 
 def _first(record: log.Record) -> _First | None:
-    """None for an object with several times, which were then written over the end of a second."""
+    """Return None for an object with several times, written over the end of a second."""
     meta = orjson.loads(record.data)["metadata"]
     time = meta["creationTimestamp"]
     if any(each["time"] != time for each in meta["managedFields"]):

@@ -42,7 +42,7 @@ class SharedKeys:
         return self._keys[name]
 
     def existing(self) -> Mapping[str, bytes]:
-        """All keys."""
+        """Return all keys."""
         return self._keys
 
     def stored(self) -> Iterator[auth.keyfiles.StoredKey]:

@@ -113,7 +113,7 @@ class Stream:
 
     @property
     def is_closed(self) -> bool:
-        """Return whether both sides have ended."""
+        """Whether both sides have ended."""
         return self._read_ended and self._write_ended
 
 

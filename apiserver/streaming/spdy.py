@@ -37,7 +37,7 @@ class Head(NamedTuple):
 
     @property
     def ends(self) -> bool:
-        """Return whether the sender's side of the stream ends with this frame."""
+        """Whether the sender's side of the stream ends with this frame."""
         return bool(self.flags & FIN)
 
 

@@ -41,8 +41,8 @@ LAST = 5
 
 
 def options(**values: Any) -> Options:
-    """The options of a server for tests, with these values: it is offline, and reports failures
-    immediately."""
+    """Return the options of a server for tests, with these values: it is offline, and reports
+    failures immediately."""
     scripted = {"offline": True} if "offline" in modules.own_options() else {}
     return Options(**{"retry_seconds": 0.0, **scripted, **values})
 
@@ -100,13 +100,13 @@ class Kube:
 
     @arguments.checked("kube", fault=arguments.TEXT)
     def counted(self, fault: str) -> tuple[int, int]:
-        """How many requests a Fault matched, and how many it made fail."""
+        """Return how many requests a Fault matched, and how many it made fail."""
         matched, injected, _ = self.server.faults.counted(fault) or (0, 0, 0)
         return matched, injected
 
     @arguments.checked("kube", fault=arguments.TEXT)
     def unserved(self, fault: str) -> list[str]:
-        """The resources of a Fault under whose names nothing is served now."""
+        """Return the resources of a Fault under whose names nothing is served now."""
         return self.server.faults.unserved(fault)
 
     def snapshot(self) -> Snapshot:

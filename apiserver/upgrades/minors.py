@@ -119,7 +119,7 @@ def _versions_in(
 
 
 def _of_kubelets(objects: Mapping[str, Object]) -> Iterator[tuple[str, str]]:
-    """A kubelet is never newer than its API server."""
+    """Yield the minor of the newest kubelet and its Node: no API server may be older."""
     found = []
     for key, obj in objects.items():
         info = (obj.get("status") or {}).get("nodeInfo") or {}

@@ -102,7 +102,7 @@ class Checker:
         return Content(file, [] if kind else documents.split(file.name, body), kind)
 
     def _definitions_in(self, file: File) -> list[Document]:
-        """The documents of a file that can be CRDs."""
+        """Return the documents of a file that can be CRDs."""
         body = files.read(file)
         if _DEFINES not in body or self._folders.file_kind(file.path, body):
             return []
@@ -127,7 +127,7 @@ class Checker:
         return checks.facts(read, with_references=self._plan.references)
 
     def _why_not(self, part: Part, *, is_named: bool) -> str | None:
-        """Why a part is not checked, None if it is."""
+        """Return why a part is not checked, None if it is."""
         if isinstance(part, Read):
             if any(_is_kind(part.value, kind) for kind in self._plan.skip):
                 return "object of a skipped kind"
@@ -139,15 +139,15 @@ class Checker:
 
 
 def _is_completed(finding: Finding) -> bool:
-    """Whether a kustomization can remove the cause of a finding: it adds fields and labels, and its
-    `namespace` names Namespaces, whose label repeats the name."""
+    """Return whether a kustomization can remove the cause of a finding: it adds fields and labels,
+    and its `namespace` names Namespaces, whose label repeats the name."""
     if finding.subject.startswith("Namespace ") and finding.code == "invalid":
         return finding.field in ("metadata.name", "metadata.labels")
     return finding.code == "required" or finding.field.endswith("template.metadata.labels")
 
 
 def merged(by_minor: dict[int, list[Finding]]) -> list[Finding]:
-    """Each finding once, with its minors if not all of them have it. Hints may differ."""
+    """Return each finding once, with its minors if not all of them have it. Hints may differ."""
     if len(by_minor) == 1:
         return [finding for found in by_minor.values() for finding in found]
     first: dict[Finding, Finding] = {}
@@ -170,5 +170,5 @@ def _parts(documents_: Iterable[Document]) -> list[Part]:
 
 
 def _is_kind(value: Object, kind: str) -> bool:
-    """Whether an object is of a kind: `Deployment`, or `apps/v1/Deployment`."""
+    """Return whether an object is of a kind: `Deployment`, or `apps/v1/Deployment`."""
     return kind in (value["kind"], f"{value.get('apiVersion')}/{value['kind']}")

@@ -49,7 +49,8 @@ def find(paths: Iterable[str], exclude: Iterable[str] = ()) -> list[File]:
 
 
 def read(file: File) -> bytes:
-    """The content of a file, unpacked. Raises InputError if it cannot be read or is too large."""
+    """Return the content of a file, unpacked. Raises InputError if it cannot be read or is too
+    large."""
     try:
         with _opened(file) as stream:
             packed = stream.peek(2)[:2] == _GZIP
@@ -67,8 +68,8 @@ def read(file: File) -> bytes:
 
 
 def _in_utf8(content: bytes) -> bytes:
-    """The text without its mark of UTF-8, or recoded: PowerShell writes UTF-16 with `>`, and the
-    documents of a file are found by its bytes."""
+    """Return the text without its mark of UTF-8, or recoded: PowerShell writes UTF-16 with `>`, and
+    the documents of a file are found by its bytes."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         try:
             return content.decode("utf-16").encode()
@@ -78,7 +79,7 @@ def _in_utf8(content: bytes) -> bytes:
 
 
 def begins_with(file: File, mark: bytes) -> bool:
-    """Whether a file of any size begins with these bytes. Raises InputError."""
+    """Return whether a file of any size begins with these bytes. Raises InputError."""
     try:
         with _opened(file) as stream:
             return stream.peek(len(mark)).startswith(mark)
@@ -104,7 +105,7 @@ def _of_path(path: str, patterns: tuple[str, ...]) -> Iterator[File]:
 
 
 def _beginning(path: str) -> bytes:
-    """The bytes of a pipe, such as `<(kustomize build)`, up to the limit."""
+    """Return the bytes of a pipe, such as `<(kustomize build)`, up to the limit."""
     with open(path, "rb") as stream:
         return stream.read(MOST + 1)
 
@@ -127,8 +128,8 @@ def _walk(folder: Path, patterns: tuple[str, ...]) -> Iterator[str]:
 
 
 def _is_regular(path: str) -> bool:
-    """Whether a file can be read again and has an end: no pipe, socket or device, and no link that
-    leads nowhere."""
+    """Return whether a file can be read again and has an end: no pipe, socket or device, and no
+    link that leads nowhere."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)
     except OSError:
@@ -136,12 +137,12 @@ def _is_regular(path: str) -> bool:
 
 
 def is_manifest_name(name: str) -> bool:
-    """Whether a file of that name can contain objects."""
+    """Return whether a file of that name can contain objects."""
     return PurePath(name.removesuffix(_PACKED)).suffix in SUFFIXES
 
 
 def is_excluded(path: str, patterns: Iterable[str]) -> bool:
-    """Whether a pattern matches the path, one of its folders, or its last part."""
+    """Return whether a pattern matches the path, one of its folders, or its last part."""
     parts = PurePath(path).parts
     wholes = ["/".join(parts[: end + 1]) for end in range(len(parts))]
     return any(

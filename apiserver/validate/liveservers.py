@@ -19,7 +19,8 @@ _MOST = 256 * 2**20
 
 
 def fetch(url: str) -> Any:
-    """The JSON at an address: of a server's CRDs if the address has no path. Raises InputError."""
+    """Return the JSON at an address: of a server's CRDs if the address has no path. Raises
+    InputError."""
     base = url.rstrip("/")
     is_server = base.count("/") == 2
     address = f"{base}/apis/{CRDS}" if is_server else url
@@ -32,12 +33,12 @@ def fetch(url: str) -> Any:
 
 
 def of_cluster(kubeconfig: Path) -> Any:
-    """The CRDs of the current context of a kubeconfig, as a List. Raises InputError."""
+    """Return the CRDs of the current context of a kubeconfig, as a List. Raises InputError."""
     return asyncio.run(_of_cluster(kubeconfig))
 
 
 def of_snapshot(file: Path) -> Any:
-    """The CRDs in a snapshot or a capture, as a List. Raises InputError."""
+    """Return the CRDs in a snapshot or a capture, as a List. Raises InputError."""
     return asyncio.run(_of_snapshot(file))
 
 

@@ -94,7 +94,7 @@ class Result:
         return [each for each in self.findings if not each.is_error]
 
     def by_file(self) -> dict[str, list[Finding]]:
-        """The findings of each file."""
+        """Return the findings of each file."""
         found: dict[str, list[Finding]] = {}
         for each in self.findings:
             found.setdefault(each.file, []).append(each)

@@ -14,14 +14,15 @@ _MARK = "\N{REPLACEMENT CHARACTER}"
 
 
 def text(value: str, kept: str = "") -> str:
-    """The text with Python's escapes for characters that cannot be printed, but those kept."""
+    """Return the text with Python's escapes for characters that cannot be printed, but those
+    kept."""
     if value.isprintable():
         return value
     return "".join(each if each.isprintable() or each in kept else _escape(each) for each in value)
 
 
 def result(of: Result) -> Result:
-    """The result with texts that can be printed."""
+    """Return the result with texts that can be printed."""
     return replace(
         of,
         findings=[_finding(each) for each in of.findings],
@@ -48,7 +49,7 @@ def _finding(of: Finding) -> Finding:
 
 
 def _name(file: str) -> str:
-    """The name of a file; `::error.yaml` would be a command in the log of GitHub Actions."""
+    """Return the name of a file; `::error.yaml` would be a command in the log of GitHub Actions."""
     return text(f"./{file}" if file.startswith(":") else file)
 
 

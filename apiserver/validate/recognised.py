@@ -70,7 +70,8 @@ class Folders:
         self._inputs: dict[Path, frozenset[Path]] = {}
 
     def file_kind(self, path: str, body: bytes) -> str:
-        """What a file is if it is no manifest, from its place and content; "" for a manifest."""
+        """Return what a file is if it is no manifest, from its place and content; "" for a
+        manifest."""
         if path == STDIN:
             return ""
         file = PurePath(path)
@@ -88,8 +89,8 @@ class Folders:
         return "patch" if self._is_patch(file) else ""
 
     def completes(self, path: str) -> bool:
-        """Whether a kustomization next to the file, or one that uses it, can add what its objects
-        lack."""
+        """Return whether a kustomization next to the file, or one that uses it, can add what its
+        objects lack."""
         return path != STDIN and bool(self._kustomization(Path(path).resolve().parent))
 
     def _has_chart(self, folder: PurePath) -> bool:
@@ -98,21 +99,22 @@ class Folders:
         return self._charts[folder]
 
     def _is_patch(self, file: PurePath) -> bool:
-        """Whether a kustomization in this folder or above uses the file for something else than an
-        object."""
+        """Return whether a kustomization in this folder or above uses the file for something else
+        than an object."""
         whole = Path(file).resolve()
         named = any(whole in self._inputs_of(parent) for parent in whole.parents)
         return named or file.parent.name in _PATCHES
 
     def _inputs_of(self, folder: Path) -> frozenset[Path]:
-        """The files that the kustomization of a folder uses for something else than objects."""
+        """Return the files that the kustomization of a folder uses for something else than
+        objects."""
         if folder not in self._inputs:
             named = _named(self._kustomization(folder))
             self._inputs[folder] = frozenset((folder / each).resolve() for each in named)
         return self._inputs[folder]
 
     def _kustomization(self, folder: Path) -> Mapping[str, Any]:
-        """The kustomization of a folder, {} without one that can be read."""
+        """Return the kustomization of a folder, {} without one that can be read."""
         if folder not in self._kustomizations:
             files = (folder / name for name in _KUSTOMIZATIONS)
             found = next((file for file in files if file.is_file()), None)
@@ -121,7 +123,7 @@ class Folders:
 
 
 def document_kind(read: Read) -> str:
-    """What an object is if no server has its kind; "" for an object of a server."""
+    """Return what an object is if no server has its kind; "" for an object of a server."""
     version = read.value.get("apiVersion") or ""
     group, _ = split_api_version(version)
     if any(mark in str(read.metadata.get("name")) for mark in _PLACEHOLDERS):
@@ -135,8 +137,8 @@ def document_kind(read: Read) -> str:
 
 
 def _is_foreign(group: str, kind: str) -> bool:
-    """Whether no server can have a kind: groups of custom resources have a dot. Misspelled groups
-    of Kubernetes, and those of its kinds, are not foreign."""
+    """Return whether no server can have a kind: groups of custom resources have a dot. Misspelled
+    groups of Kubernetes, and those of its kinds, are not foreign."""
     if not group or "." in group:
         return False
     defined = builtin.definitions()
@@ -146,7 +148,7 @@ def _is_foreign(group: str, kind: str) -> bool:
 
 
 def text_kind(part: Unreadable) -> str:
-    """What a document without an object is; "" if it has to be one."""
+    """Return what a document without an object is; "" if it has to be one."""
     if part.code == "syntax" and _TEMPLATE.search(part.read.document.body):
         return TEMPLATE
     return "file without objects" if part.is_other else ""

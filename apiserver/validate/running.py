@@ -48,7 +48,7 @@ def run(plan: Plan, progress: Progress = lambda done, total: None) -> Result:
 
 
 def watched(plan: Plan) -> list[Path]:
-    """The files that a plan reads. Those that are missing now are left out."""
+    """Return the files that a plan reads. Those that are missing now are left out."""
     places = (*plan.paths, *plan.definitions, *plan.old, *plan.policies)
     present = [place for place in places if Path(place).exists()]
     return [Path(file.path) for file in files.find(present, plan.exclude)]
@@ -109,7 +109,7 @@ def _again(facts: Facts, file: File) -> Iterator[Read]:
 
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Each finding once, in the order of files and lines."""
+    """Return each finding once, in the order of files and lines."""
     every = list(dict.fromkeys(findings))
     order = {file: at for at, file in enumerate(dict.fromkeys(each.file for each in every))}
     return sorted(every, key=lambda finding: (order[finding.file], finding.line, finding.column))

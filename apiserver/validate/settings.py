@@ -42,7 +42,7 @@ class Settings:
 
 
 def find(start: Path) -> Settings:
-    """The settings of the nearest file in the folder or above. Raises InputError."""
+    """Return the settings of the nearest file in the folder or above. Raises InputError."""
     start = start.resolve()
     for folder in (start, *start.parents):
         own = folder / FILE
@@ -71,7 +71,7 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _section(file: Path, value: Any) -> Mapping[str, Any]:
-    """The settings of this command."""
+    """Return the settings of this command."""
     section = value
     if isinstance(value, Mapping):
         section = value.get("validate", {})
@@ -112,5 +112,5 @@ def _value(file: Path, key: str, value: Any) -> Any:
 
 
 def _place(file: Path, text: str) -> str:
-    """A path relative to the folder of the file. Addresses of servers stay."""
+    """Return a path relative to the folder of the file. Addresses of servers stay."""
     return text if "://" in text else str(file.parent / text)

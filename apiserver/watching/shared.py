@@ -349,7 +349,7 @@ class Stream:
         await asyncio.shield(self._drain_task)
 
     def is_closing(self) -> bool:
-        """Whether the client has disconnected."""
+        """Return whether the client has disconnected."""
         return not httprequest.is_connected(self._request)
 
     @property

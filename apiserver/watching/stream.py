@@ -40,7 +40,7 @@ class Sink(Protocol):
         ...
 
     def is_closing(self) -> bool:
-        """Whether writes no longer reach the client."""
+        """Return whether writes no longer reach the client."""
         ...
 
     def get_write_buffer_size(self) -> int:

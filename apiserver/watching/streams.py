@@ -208,7 +208,7 @@ class Streams:
 
 
 def _not_cancelled() -> bool:
-    """A stream notices itself that its client has disconnected, and then ends as usual."""
+    """Return False: a stream notices itself that its client has disconnected, and then ends."""
     return False
 
 

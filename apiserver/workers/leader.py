@@ -40,11 +40,11 @@ class ForwardedAccess:
     headers."""
 
     def identify(self, request: web.BaseRequest) -> User:
-        """The user in the headers of the worker that forwarded the request."""
+        """Return the user in the headers of the worker that forwarded the request."""
         return auth.frontproxy.read(request.headers)
 
     def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """The same user, because the worker that forwarded the request has authorized it."""
+        """Return the same user, because the worker that forwarded the request has authorized it."""
         return auth.frontproxy.read(request.headers)
 
 
@@ -65,7 +65,7 @@ class Leader:
         self._neighbours: dict[int, aggregation.Neighbour] = {}
 
     def concerns(self, info: RequestInfo) -> Forwarded | None:
-        """The function that forwards a request, if it must be forwarded."""
+        """Return the function that forwards a request, if it must be forwarded."""
         if not info.is_resource and info.path.startswith(_STREAMS):
             return self._of_stream(info.path.removeprefix(_STREAMS))
         if info.group in self._groups or (

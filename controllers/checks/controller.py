@@ -108,7 +108,7 @@ class CheckReconciler(Generic[R]):
         """Objects for which an outside system failed in their last check."""
 
     def controller(self, watches: Sequence[Watch] = ()) -> Controller:
-        """The controller of the kind. Changes of `watches` also cause checks."""
+        """Return the controller of the kind. Changes of `watches` also cause checks."""
         return Controller(
             name=f"{self._gvr.resource}.{self._gvr.group} checks",
             reconcile=self.reconcile,
@@ -139,7 +139,7 @@ class CheckReconciler(Generic[R]):
         return [key]
 
     def _uncached(self, watch: Watch) -> Watch:
-        """A copy of the watch whose changes discard cached results and restart back-off."""
+        """Return a copy of the watch whose changes discard cached results and restart back-off."""
 
         def keys(change: Change) -> list[Key]:
             found = list(watch.keys(change))
@@ -202,7 +202,8 @@ class CheckReconciler(Generic[R]):
         return Result(self._next_check(key, run, interval))
 
     def _next_check(self, key: Key, run: Run[R], interval: float) -> float:
-        """Seconds until the next check: earlier than the interval if an outside system failed."""
+        """Return seconds until the next check: earlier than the interval if an outside system
+        failed."""
         if not run.retries:
             self._outages.pop(key, None)
             return interval
@@ -285,7 +286,7 @@ class CheckReconciler(Generic[R]):
 
 
 def changed_by_user(change: Change) -> list[Key]:
-    """The key of the object if its uid, generation or deletionTimestamp changed."""
+    """Return the key of the object if its uid, generation or deletionTimestamp changed."""
     if change.new is None:
         return []
     if change.old is not None and _identity(change.old) == _identity(change.new):

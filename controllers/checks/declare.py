@@ -38,7 +38,7 @@ class Retry:
     total: float = 12.0
 
     def delay(self, attempt: int) -> float:
-        """The delay after the n-th attempt, counted from 0."""
+        """Return the delay after the n-th attempt, counted from 0."""
         return min(self.longest, self.first * self.factor**attempt)
 
 
@@ -68,11 +68,11 @@ class Check(Generic[R]):
     aliases: tuple[str, ...] = ()
 
     def field_of(self, obj: R) -> str:
-        """The path of the field that the check validates in an object."""
+        """Return the path of the field that the check validates in an object."""
         return self.field if isinstance(self.field, str) else self.field(obj)
 
     def failure_of(self, obj: R) -> str | None:
-        """The text for an outage; None if the check does not report it."""
+        """Return the text for an outage; None if the check does not report it."""
         return (
             self.failure
             if self.failure is None or isinstance(self.failure, str)
@@ -106,12 +106,12 @@ class Rule(Generic[R]):
     aliases: tuple[str, ...] = ()
 
     def findings(self, obj: R, old: R | None) -> Iterator[Problem]:
-        """The problems of a validator. Raises TypeError for values that are not problems."""
+        """Yield the problems of a validator. Raises TypeError for values that are not problems."""
         for found in self.function(obj, old) or ():
             yield checked_finding(found, self)
 
     def field_of(self, obj: R) -> str:
-        """The path of the field that the rule validates in an object."""
+        """Return the path of the field that the rule validates in an object."""
         return self.field if isinstance(self.field, str) else self.field(obj)
 
 
@@ -169,8 +169,8 @@ def mutator(model: type[R]) -> Callable[[Callable[[R, R | None], None]], Rule[R]
 
 
 def checked_finding(finding: Any, rule: "Check[Any] | Rule[Any]") -> Problem:
-    """A value that a check or validator returned. Raises TypeError if it is not a finding, or if it
-    names a field that the model does not have."""
+    """Return a value that a check or validator returned. Raises TypeError if it is not a finding,
+    or if it names a field that the model does not have."""
     if not isinstance(finding, Problem):
         raise TypeError(f"{finding!r} is not a finding, such as Invalid('branch not found')")
     field = finding.field
@@ -180,7 +180,8 @@ def checked_finding(finding: Any, rule: "Check[Any] | Rule[Any]") -> Problem:
 
 
 def field_exists(model: type[BaseModel], path: str) -> bool:
-    """Whether the model has a member at a path of JSON names, such as `spec.github.appID`."""
+    """Return whether the model has a member at a path of JSON names, such as
+    `spec.github.appID`."""
     current: Any = model
     for part in path.split("."):
         name = part.partition("[")[0]
@@ -191,7 +192,8 @@ def field_exists(model: type[BaseModel], path: str) -> bool:
 
 
 def _member(current: Any, name: str) -> Any:
-    """The type of a member; `Any` below a type that is not a model, None if it does not exist."""
+    """Return the type of a member; `Any` below a type that is not a model, None if it does not
+    exist."""
     if current is Any or not (isinstance(current, type) and issubclass(current, BaseModel)):
         return Any
     for attribute, info in current.model_fields.items():
@@ -201,7 +203,7 @@ def _member(current: Any, name: str) -> Any:
 
 
 def _model_in(annotation: Any) -> Any:
-    """The model `X` in `X | None` or `list[X]`; `Any` without a model."""
+    """Return the model `X` in `X | None` or `list[X]`; `Any` without a model."""
     if isinstance(annotation, type) and not get_args(annotation):
         return annotation
     candidates = [_model_in(part) for part in get_args(annotation) if part is not type(None)]

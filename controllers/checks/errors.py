@@ -45,7 +45,7 @@ _FEWEST_WORDS = 2
 
 
 def is_vague(detail: str) -> bool:
-    """Whether the detail explains neither the problem nor its solution."""
+    """Return whether the detail explains neither the problem nor its solution."""
     words = re.findall(r"\w+", detail.lower())
     return len(words) < _FEWEST_WORDS or " ".join(words) in _VAGUE
 
@@ -75,8 +75,8 @@ class Problem:
             )
 
     def at(self, field: str, value: Any = OMITTED, origin: str = "") -> FieldError:
-        """The finding as a field error. Its own field and value replace those of the arguments.
-        Raises TypeError if a member cannot be JSON."""
+        """Return the finding as a field error. Its own field and value replace those of the
+        arguments. Raises TypeError if a member cannot be JSON."""
         place = "" if self.field is None else self.field or field
         shown = value if self.value is OMITTED else _plain(self.value)
         if is_secret(place):
@@ -90,7 +90,7 @@ class Problem:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON. Raises TypeError if it is not JSON: a date, a set, bytes."""
+    """Return the value as JSON. Raises TypeError if it is not JSON: a date, a set, bytes."""
     if value is OMITTED or isinstance(value, Verbatim):
         return value
     return orjson.loads(orjson.dumps(value, option=_ONLY_JSON))

@@ -48,7 +48,7 @@ class SecretReader(Protocol):
     """Reads the secret values of one kind (`controllers.secure.SecureValues`)."""
 
     async def read(self, client: Client, key: Key, member: str, name: str) -> str | None:
-        """The value for `secure.MEMBER.name` of an object; None if it does not exist."""
+        """Return the value for `secure.MEMBER.name` of an object; None if it does not exist."""
         ...
 
 
@@ -69,8 +69,8 @@ class Secrets:
         self._read: set[str] = set()
 
     async def read(self, member: str) -> str | None:
-        """The value of `secure.MEMBER`. None if the object has no such value, or if the Secret that
-        it names does not exist. Raises LookupError for a kind without secret values."""
+        """Return the value of `secure.MEMBER`. None if the object has no such value, or if the
+        Secret that it names does not exist. Raises LookupError for a kind without secret values."""
         if self._reader is None:
             raise LookupError("the kind has no secret values: its model has no member `secure`")
         name = (self._secure.get(member) or {}).get("name")
@@ -87,7 +87,7 @@ class Secrets:
             self._read.add(value)
 
     def hidden(self, text: str) -> str:
-        """The text without the values."""
+        """Return the text without the values."""
         for value in sorted(self._read, key=len, reverse=True):
             text = text.replace(value, REDACTED)
         return text
@@ -134,7 +134,7 @@ class Run(Generic[R]):
         return self._raw
 
     def value_of(self, problem: Problem, field: str) -> Any:
-        """The value of the object at the field of the problem."""
+        """Return the value of the object at the field of the problem."""
         return value_of(problem, self._raw, field)
 
     @property
@@ -143,7 +143,8 @@ class Run(Generic[R]):
         return str(self._raw["metadata"].get("name") or "")
 
     def arguments(self, names: Iterable[str]) -> dict[str, Any]:
-        """The arguments for the parameters of a check. Raises LookupError on an unknown one."""
+        """Return the arguments for the parameters of a check. Raises LookupError on an unknown
+        one."""
         own: dict[str, Callable[[], Any]] = {
             "env": lambda: self.env,
             "client": lambda: self.env.client,
@@ -164,7 +165,7 @@ class Run(Generic[R]):
         return found
 
     def retry_text(self, unavailable: Unavailable | None = None) -> str:
-        """A text about the next attempt. It is the same in each run."""
+        """Return a text about the next attempt. It is the same in each run."""
         if self.is_dry:
             return "send the request again later"
         if unavailable is not None and unavailable.until is not None:
@@ -203,8 +204,8 @@ class CheckSet(Generic[R]):
         is_dry: bool = False,
         invalid_paths: Sequence[str] = (),
     ) -> list[FieldError]:
-        """All errors of one object. `invalid_paths` has the paths of members that static rules
-        refuse; checks that use such a member are skipped. If `invalid_paths` is empty, raises
+        """Return all errors of one object. `invalid_paths` has the paths of members that static
+        rules refuse; checks that use such a member are skipped. If `invalid_paths` is empty, raises
         `models.Unreadable` for an object that does not fit the model."""
         run = self.open(obj, env, old=old, is_dry=is_dry, invalid_paths=invalid_paths)
         try:
@@ -221,15 +222,15 @@ class CheckSet(Generic[R]):
         is_dry: bool = False,
         invalid_paths: Sequence[str] = (),
     ) -> Run[R]:
-        """A run for one object, which the caller evaluates and closes. Raises as `run`."""
+        """Return a run for one object, which the caller evaluates and closes. Raises as `run`."""
         return Run(
             obj, env, model=self.model, old=old, is_dry=is_dry, invalid_paths=invalid_paths,
             reader=self._reader,
         )  # fmt: skip
 
     def missing_services(self, services: Container[str]) -> list[str]:
-        """The parameters of checks that are neither parts of a run nor services, with the checks:
-        `git (branch_exists)`."""
+        """Return the parameters of checks that are neither parts of a run nor services, with the
+        checks: `git (branch_exists)`."""
         return [
             f"{name} ({check.name})"
             for check in self.checks
@@ -238,8 +239,8 @@ class CheckSet(Generic[R]):
         ]
 
     async def evaluate(self, run: Run[R]) -> list[FieldError]:
-        """All errors of a run. The caller can read its shared results afterwards. Raises the errors
-        of a store that cannot be used."""
+        """Return all errors of a run. The caller can read its shared results afterwards. Raises the
+        errors of a store that cannot be used."""
         outcomes: dict[Check[R], asyncio.Task[list[FieldError] | None]] = {}
         try:
             async with asyncio.TaskGroup() as group:
@@ -256,7 +257,7 @@ class CheckSet(Generic[R]):
         run: Run[R],
         earlier_tasks: "list[asyncio.Task[list[FieldError] | None]]",
     ) -> list[FieldError] | None:
-        """The errors of one check; None if it was skipped."""
+        """Return the errors of one check; None if it was skipped."""
         for earlier in earlier_tasks:
             if await earlier != []:
                 return None
@@ -274,8 +275,8 @@ class CheckSet(Generic[R]):
 
 
 async def _found_by(check: Check[R], run: Run[R]) -> list[FieldError] | None:
-    """The errors that a check finds, or an error about an outage. For a refused object, None in
-    place of an error about an outage. Raises models.Unread, and what the check raises."""
+    """Return the errors that a check finds, or an error about an outage. For a refused object, None
+    in place of an error about an outage. Raises models.Unread, and what the check raises."""
     field = check.field_of(run.object)
     try:
         found = await _attempt(check, run)
@@ -294,7 +295,7 @@ async def _found_by(check: Check[R], run: Run[R]) -> list[FieldError] | None:
 
 
 def _broken(check: Check[R], run: Run[R], error: Exception) -> FieldError:
-    """The error of a check that raised an exception, or whose findings are malformed."""
+    """Return the error of a check that raised an exception, or whose findings are malformed."""
     trace = "".join(traceback.format_exception(error))
     if (shown := run.secrets.hidden(trace)) == trace:
         logger.error("the check %s broke on %s", check.name, run.name, exc_info=error)
@@ -328,7 +329,7 @@ async def _attempt(check: Check[R], run: Run[R]) -> list[Problem]:
 
 
 def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
-    """The finding about an outage; [] if the check leaves it to another one."""
+    """Return the finding about an outage; [] if the check leaves it to another one."""
     failure = check.failure_of(run.object)
     if failure is None:
         return []
@@ -344,15 +345,16 @@ def _outage(error: OutsideError, check: Check[R], run: Run[R]) -> list[Problem]:
 
 
 def is_within(path: str, outer: str) -> bool:
-    """Whether a path is another path, or a part of it."""
+    """Return whether a path is another path, or a part of it."""
     return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def value_of(problem: Problem, obj: Object, field: str) -> Any:
-    """The value of the object at the field of a problem."""
+    """Return the value of the object at the field of a problem."""
     return OMITTED if problem.field is None else display_value(obj, problem.field or field)
 
 
 def display_value(obj: Object, path: str) -> Any:
-    """The object's value at a path, for an error; OMITTED for secure values and missing members."""
+    """Return the object's value at a path, for an error; OMITTED for secure values and missing
+    members."""
     return OMITTED if is_secret(path) else value_at(obj, path)

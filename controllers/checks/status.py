@@ -67,7 +67,7 @@ class Verdict:
 
 
 def reason_of(errors: Sequence[FieldError]) -> str:
-    """The default reason of the Ready condition, for kinds without their own reasons."""
+    """Return the default reason of the Ready condition, for kinds without their own reasons."""
     if not errors:
         return AVAILABLE
     if all(error.type == Type.INTERNAL for error in errors):
@@ -76,7 +76,8 @@ def reason_of(errors: Sequence[FieldError]) -> str:
 
 
 def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
-    """The JSON patch of the status subresource for a verdict; [] if the status already has it."""
+    """Return the JSON patch of the status subresource for a verdict; [] if the status already has
+    it."""
     status = obj.get("status") or {}
     wanted = _desired(obj, status, verdict, now=now)
     changes = {name: value for name, value in wanted.items() if status.get(name) != value}
@@ -97,7 +98,7 @@ def patch(obj: Object, verdict: Verdict, now: datetime) -> list[Object]:
 
 
 def is_overwritten(obj: Object, verdict: Verdict) -> bool:
-    """Whether the status has another verdict about the generation of the object."""
+    """Return whether the status has another verdict about the generation of the object."""
     status = obj.get("status") or {}
     health = status.get("health") or {}
     found = (
@@ -135,7 +136,7 @@ def _still_holds(field: str | None, obj: Object, old: Object) -> bool:
 
 
 def value_at(obj: Object, path: str) -> Any:
-    """The value of an object at a path, such as `spec.a[0].b`; OMITTED without a value."""
+    """Return the value of an object at a path, such as `spec.a[0].b`; OMITTED without a value."""
     current: Any = obj
     for name, position in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path):
         if name and isinstance(current, dict) and name in current:
@@ -170,7 +171,8 @@ def _desired(obj: Object, status: Object, verdict: Verdict, *, now: datetime) ->
 
 
 def conditions(obj: Object, findings: Sequence[Finding], now: datetime) -> list[Object]:
-    """The object's conditions with the findings. Conditions of other clients do not change."""
+    """Return the object's conditions with the findings. Conditions of other clients do not
+    change."""
     old = (obj.get("status") or {}).get("conditions") or []
     generation = obj["metadata"].get("generation", 0)
     found = {condition.get("type"): condition for condition in old}

@@ -42,7 +42,7 @@ class Unique(Generic[R]):
         return Duplicate(f"{self._model.definition.names.kind} {first} already has this value")
 
     async def _sharing(self, own: Object, env: Environment) -> list[Object]:
-        """The other objects with the value, from up-to-date data."""
+        """Return the other objects with the value, from up-to-date data."""
         values = self._values(own)
         informer = env.informers.of(self._model.gvr)
         if env.informers.is_running:
@@ -62,7 +62,8 @@ class Unique(Generic[R]):
         ]
 
     def watch(self, env: Environment) -> Watch:
-        """The watch that checks objects again when another one takes or leaves their value."""
+        """Return the watch that checks objects again when another one takes or leaves their
+        value."""
         index: Index = env.informers.of(self._model.gvr).index(self._values)
 
         def keys(change: Change) -> list[Key]:
@@ -76,13 +77,13 @@ class Unique(Generic[R]):
         return Watch(self._model.gvr, keys)
 
     def _values(self, obj: Object) -> list[str]:
-        """The value with its namespace as a text; [] without a value."""
+        """Return the value with its namespace as a text; [] without a value."""
         value: Any = value_at(obj, self._field)
         is_empty = value is OMITTED or value in (None, "")
         return [] if is_empty else [f"{obj['metadata'].get('namespace', '')} {value!r}"]
 
 
 def _rank(obj: Object) -> tuple[str, str]:
-    """The object with the smaller rank keeps a value; a new object has no time yet."""
+    """Return the rank: the object with the smaller one keeps a value. New objects have no time."""
     metadata = obj["metadata"]
     return metadata.get("creationTimestamp") or "9999", metadata.get("name") or ""

@@ -37,13 +37,13 @@ def add(manager: Manager, client: Client) -> None:
 
 
 def _namespace(change: Change) -> Iterator[Key]:
-    """The namespace of a changed account with the name `default`."""
+    """Yield the namespace of a changed account with the name `default`."""
     metadata = change.object["metadata"]
     if metadata["name"] == _DEFAULT:
         yield Key("", metadata["namespace"])
 
 
 def is_ending(error: StatusError) -> bool:
-    """Whether the error is about a namespace in deletion (HasStatusCause)."""
+    """Return whether the error is about a namespace in deletion (HasStatusCause)."""
     causes = (error.details or {}).get("causes") or ()
     return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)

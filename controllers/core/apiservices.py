@@ -30,7 +30,7 @@ class Servers(Protocol):
     """The aggregated API servers, by the names of their APIServices."""
 
     async def check(self, name: str) -> str:
-        """The reason why a server does not respond; "" if it does."""
+        """Return the reason why a server does not respond; "" if it does."""
         ...
 
     async def refresh(self, name: str) -> bool:
@@ -96,7 +96,7 @@ class AvailabilityController:
         return Result(requeue_after=RETRY.delay(failures))
 
     def affected_keys(self, change: Change) -> Iterator[Key]:
-        """The APIServices of a changed service, or of the service of changed slices."""
+        """Yield the APIServices of a changed service, or of the service of changed slices."""
         obj = change.object
         namespace = obj["metadata"].get("namespace", "")
         of_slice = obj.get("kind") == "EndpointSlice"
@@ -134,7 +134,8 @@ class AvailabilityController:
 
 
 def leads_elsewhere(change: Change) -> Iterator[Key]:
-    """The APIService of a change, unless only its status changed, which this controller writes."""
+    """Yield the APIService of a change, unless only its status changed, which this controller
+    writes."""
     old, new = change.old, change.new
     if old is None or new is None or Registration.of(old)[:-1] != Registration.of(new)[:-1]:
         yield Key.of(change.object)

@@ -44,7 +44,7 @@ class Item(NamedTuple):
 
     @classmethod
     def of(cls, obj: Object, resource: GVR | str) -> "Item":
-        """The item of an object, read from its metadata."""
+        """Return the item of an object, read from its metadata."""
         meta = obj["metadata"]
         return cls(
             Key(meta.get("namespace", ""), meta["name"], str(resource)),
@@ -77,15 +77,15 @@ class Catalog(Protocol):
     a function that removes it."""
 
     def kinds(self) -> list[Kind]:
-        """All served kinds, each in one version."""
+        """Return all served kinds, each in one version."""
         ...
 
     def kinds_in(self, namespace: str) -> list[Kind]:
-        """The kinds that have objects in a namespace, by what this process has read."""
+        """Return the kinds that have objects in a namespace, by what this process has read."""
         ...
 
     def find(self, api_version: str, kind: str) -> Kind | None:
-        """The kind in a version; None if it is not served."""
+        """Return the kind in a version; None if it is not served."""
         ...
 
     def follow(

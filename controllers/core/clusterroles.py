@@ -45,14 +45,14 @@ class AggregationController:
         return None
 
     def affected_keys(self, change: Change) -> Iterator[Key]:
-        """All roles with an aggregationRule, because a change can affect each of them."""
+        """Yield all roles with an aggregationRule, because a change can affect each of them."""
         for role in self._informer.items():
             if role.get("aggregationRule"):
                 yield Key.of(role)
 
 
 def gather(role: Object, others: Iterable[Object]) -> list[Any]:
-    """The rules of all other roles that a selector of the role matches."""
+    """Return the rules of all other roles that a selector of the role matches."""
     own = role["metadata"]["name"]
     candidates = sorted(
         (other for other in others if other["metadata"]["name"] != own),

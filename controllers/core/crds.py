@@ -40,7 +40,7 @@ class Table(Protocol):
         ...
 
     def serves(self, resource: GVR) -> bool:
-        """Whether the version of a kind is served."""
+        """Return whether the version of a kind is served."""
         ...
 
     def uninstall(self, group: str, plural: str) -> None:
@@ -114,12 +114,12 @@ class CRDController:
         self._served.clear()
 
     def affected_keys(self, change: Change) -> Iterator[Key]:
-        """The changed CRD, and the CRDs of its group that wait for names."""
+        """Yield the changed CRD, and the CRDs of its group that wait for names."""
         yield Key.of(change.object)
         yield from self._by_awaited_group.keys(change.object["spec"]["group"])
 
     def _newest(self, name: str) -> Object | None:
-        """The newer one of the CRD written here and the CRD of the informer."""
+        """Return the newer one of the CRD written here and the CRD of the informer."""
         seen = self._informer.get(Key("", name))
         written = self._written.get(name)
         if written is None:
@@ -133,7 +133,8 @@ class CRDController:
         return written
 
     def _competitors(self, spec: Object) -> Iterable[Object]:
-        """The CRDs of the group that have, or can have by now, a name that this spec wants."""
+        """Return the CRDs of the group that have, or can have by now, a name that this spec
+        wants."""
         group = spec["group"]
         wanted = _qualified_names(group, spec["names"])
         names = {key.name for value in wanted for key in self._by_name.keys(value)}
@@ -185,7 +186,7 @@ class CRDController:
         return len((await self._client.list(resource)).items)
 
     def _reachable(self, definition: Definition) -> GVR:
-        """A served version, preferably the storage version, which needs no conversion.
+        """Return a served version, preferably the storage version, which needs no conversion.
 
         If all versions are unserved, the storage version is served for the removal.
         """
@@ -228,7 +229,7 @@ def add(manager: Manager, table: Table, client: Client) -> CRDController:
 
 
 def _awaited_group(crd: Object) -> Iterator[str]:
-    """The group of a CRD whose names are not accepted."""
+    """Yield the group of a CRD whose names are not accepted."""
     if not conditions.is_true(crd["status"], conditions.NAMES_ACCEPTED):
         yield crd["spec"]["group"]
 
@@ -240,7 +241,7 @@ def _accepted_names(crd: Object) -> Iterator[str]:
 
 
 def _qualified_names(group: str, names: Object) -> set[str]:
-    """All names of a kind and its resource, each with the group."""
+    """Return all names of a kind and its resource, each with the group."""
     alternatives = (*(names.get("shortNames") or ()), *(names.get(member) for member in _NAMES))
     return {f"{group}/{name}" for name in alternatives if name}
 
@@ -250,5 +251,5 @@ def _revision(crd: Object) -> int:
 
 
 def _copy_status(status: Object) -> Object:
-    """A copy of a status whose conditions the caller can change."""
+    """Return a copy of a status whose conditions the caller can change."""
     return {**status, "conditions": [dict(c) for c in status.get("conditions") or ()]}

@@ -58,7 +58,7 @@ class Expiry:
 
 
 def _last_write_time(event: Object) -> datetime:
-    """The latest time in an Event's metadata, which records every change of a field."""
+    """Return the latest time in an Event's metadata, which records every change of a field."""
     meta = event["metadata"]
     times = [meta["creationTimestamp"]]
     times += [entry.get("time") or "" for entry in meta.get("managedFields") or ()]

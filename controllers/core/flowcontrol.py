@@ -52,7 +52,7 @@ class DanglingController:
         return None
 
     def affected_keys(self, change: Change) -> Iterator[Key]:
-        """The flow schemas that name a changed priority level."""
+        """Yield the flow schemas that name a changed priority level."""
         yield from self._by_level.keys(change.object["metadata"]["name"])
 
     def _condition(self, schema: Object) -> Object:

@@ -65,15 +65,15 @@ class Graph:
         self._waiting.clear()
 
     def dependents(self, uid: str) -> list[Key]:
-        """The objects that name this owner."""
+        """Return the objects that name this owner."""
         return list(self._dependents.get(uid, {}).values())
 
     def is_absent(self, uid: str) -> bool:
-        """Whether this owner was deleted recently, even if its kind is no longer served."""
+        """Return whether this owner was deleted recently, even if its kind is no longer served."""
         return uid in self._absent_owners
 
     def blocking(self, uid: str) -> list[Key]:
-        """The dependents that a foreground deletion of this owner waits for."""
+        """Return the dependents that a foreground deletion of this owner waits for."""
         return [
             key
             for place, key in self._dependents.get(uid, {}).items()
@@ -81,7 +81,7 @@ class Graph:
         ]
 
     def is_waiting(self, key: Key) -> bool:
-        """Whether the object is in foreground deletion."""
+        """Return whether the object is in foreground deletion."""
         item = self._items.get(_identity(key))
         return item is not None and item.is_deleting and FOREGROUND in item.finalizers
 
@@ -101,7 +101,7 @@ class Graph:
                 self._dependents.pop(owner.uid, None)
 
     def _owners_to_tell(self, old: Item | None, new: Item | None) -> Iterable[Key]:
-        """The waiting owners that a changed dependent no longer blocks."""
+        """Yield the waiting owners that a changed dependent no longer blocks."""
         if old is None:
             return
         still = {owner.uid for owner in new.owners if owner.blocks} if new is not None else set()
@@ -111,7 +111,7 @@ class Graph:
 
 
 def _identity(key: Key) -> tuple[str, str, str]:
-    """An object's identity in all versions of its kind."""
+    """Return an object's identity in all versions of its kind."""
     group = key.resource.rpartition("/")[0].rpartition("/")[0]
     plural = key.resource.rpartition("/")[2]
     return f"{plural}.{group}", key.namespace, key.name
@@ -264,7 +264,7 @@ class Collector:
 
 
 def _policy(item: Item) -> str:
-    """The propagation policy for the deletion of an object, by its finalizers."""
+    """Return the propagation policy for the deletion of an object, by its finalizers."""
     if ORPHAN in item.finalizers:
         return "Orphan"
     return "Foreground" if FOREGROUND in item.finalizers else "Background"

@@ -29,7 +29,8 @@ _PERIOD = SECONDS / 3
 
 
 def name_of(host: str) -> str:
-    """The Lease of the API server of a host, such as `apiserver-` and 26 letters or digits."""
+    """Return the Lease of the API server of a host, such as `apiserver-` and 26 letters or
+    digits."""
     parts = (text.encode() for text in (host, COMPONENT))
     encoded = b"".join(len(part).to_bytes(2, "big") + part for part in parts)
     digest = hashlib.sha256(encoded).digest()[:16]
@@ -37,7 +38,7 @@ def name_of(host: str) -> str:
 
 
 def lease(now: datetime, uid: str) -> Object:
-    """The Lease of this process's host, held by a new server."""
+    """Return the Lease of this process's host, held by a new server."""
     host = socket.gethostname()
     name = name_of(host)
     return {
@@ -104,7 +105,8 @@ class IdentityController:
 
 
 def _age(lease: Object, now: datetime) -> float:
-    """Seconds since the last renewal. A Lease without a renewal time has expired, as upstream."""
+    """Return seconds since the last renewal. A Lease without a renewal time has expired, as
+    upstream."""
     renewed = (lease.get("spec") or {}).get("renewTime")
     if not renewed:
         return float("inf")

@@ -60,7 +60,7 @@ class RemainingObjects:
     """Remaining seconds of the pods' grace periods. Pods within them are not counted."""
 
     def conditions(self) -> dict[str, tuple[str, str, str]]:
-        """Status, reason and message of every condition."""
+        """Return status, reason and message of every condition."""
         found = {name: ("False", *calm) for name, calm in _NO_FAILURES.items()}
         if self.refusals:
             text = ", ".join(self.refusals)
@@ -206,7 +206,8 @@ _NEW_EVENTS = GVR("events.k8s.io", "v1", "events")
 
 
 def _grace(pods: list[Object]) -> float:
-    """The longest grace period of running pods, in seconds (estimateGracefulTerminationForPods)."""
+    """Return the longest grace period of running pods, in seconds
+    (estimateGracefulTerminationForPods)."""
     running = (
         pod
         for pod in pods
@@ -218,8 +219,8 @@ def _grace(pods: list[Object]) -> float:
 
 
 def _is_content(kind: Kind) -> bool:
-    """Whether objects of a kind are still to be deleted: pods are gone by then, and events are
-    counted under their other name."""
+    """Return whether objects of a kind are still to be deleted: pods are gone by then, and events
+    are counted under their other name."""
     return "delete" in kind.verbs and kind.resource not in (_PODS, _NEW_EVENTS)
 
 

@@ -27,11 +27,11 @@ class Schemas(Protocol):
     """The schemas of the served kinds."""
 
     def by_resource(self, group: str, version: str, plural: str) -> KnownKind | None:
-        """The kind of a resource; None if it is not served."""
+        """Return the kind of a resource; None if it is not served."""
         ...
 
     def by_kind(self, group: str, version: str, kind: str) -> KnownKind | None:
-        """The kind with a name; None if it is not served."""
+        """Return the kind with a name; None if it is not served."""
         ...
 
 
@@ -72,7 +72,7 @@ class TypeChecking:
         return policies.typecheck.doubts(spec, kinds, params)
 
     def _kinds(self, spec: Object) -> list[KnownKind]:
-        """The kinds that the rules name explicitly, without patterns and subresources."""
+        """Return the kinds that the rules name explicitly, without patterns and subresources."""
         found: dict[GVK, KnownKind] = {}
         for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or ():
             groups, versions = rule.get("apiGroups") or (), rule.get("apiVersions") or ()

@@ -23,7 +23,7 @@ _FINALIZERS = {
 
 
 def claims_of(pod: Object) -> list[str]:
-    """The names of the claims of a pod, including those of its ephemeral volumes."""
+    """Return the names of the claims of a pod, including those of its ephemeral volumes."""
     names = []
     for volume in pod["spec"].get("volumes") or ():
         if "persistentVolumeClaim" in volume:
@@ -131,7 +131,7 @@ def _claims(pod: Object) -> Iterator[str]:
 
 
 def _may_use_volumes(pod: Object) -> bool:
-    """Whether a kubelet can use the volumes of a pod: it has a node and is not terminal."""
+    """Return whether a kubelet can use the volumes of a pod: it has a node and is not terminal."""
     phase = (pod.get("status") or {}).get("phase")
     return bool(pod["spec"].get("nodeName")) and phase not in ("Succeeded", "Failed")
 
@@ -154,7 +154,7 @@ def _classes_of_volume(volume: Object) -> list[str]:
 def _classes_no_longer_named(
     change: Change, classes: Callable[[Object], list[str]]
 ) -> Iterator[Key]:
-    """The classes that an object no longer names."""
+    """Return the classes that an object no longer names."""
     before = classes(change.old) if change.old is not None else []
     after = classes(change.new) if change.new is not None else []
     return (Key("", name) for name in before if name not in after)

@@ -81,7 +81,7 @@ class QuotaController:
         return used
 
     def _resource(self, group: str, plural: str) -> GVR | None:
-        """The served resource with that name; None if there is none yet."""
+        """Return the served resource with that name; None if there is none yet."""
         for kind in self._catalog.kinds():
             if (kind.resource.group, kind.resource.resource) == (group, plural):
                 return kind.resource
@@ -89,7 +89,7 @@ class QuotaController:
 
 
 def _keys_to_recalculate(change: Change) -> Iterable[Key]:
-    """The quota of a change, if it is new or its limits differ from those in its status."""
+    """Yield the quota of a change, if it is new or its limits differ from those in its status."""
     new = change.new
     if new is None:
         return

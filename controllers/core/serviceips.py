@@ -38,7 +38,8 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def address(name: str, service: Mapping[str, str]) -> Object:
-    """The IPAddress of a cluster IP. `service` has the namespace and the name of its service."""
+    """Return the IPAddress of a cluster IP. `service` has the namespace and the name of its
+    service."""
     labels = {_FAMILY: f"IPv{ipaddress.ip_address(name).version}", _MANAGED_BY: _ALLOCATOR}
     parent = {"resource": "services", "namespace": service["namespace"], "name": service["name"]}
     return {
@@ -82,8 +83,8 @@ class AddressController:
         return [each for each in found if each is not None]
 
     def _is_right(self, key: Key) -> bool:
-        """Whether the stored IPAddress is one that the services of the address need. An IPAddress
-        of another owner for an unused address is right."""
+        """Return whether the stored IPAddress is one that the services of the address need. An
+        IPAddress of another owner for an unused address is right."""
         found, owners = self._addresses.get(key), self._owners(key)
         if not owners:
             return found is None or not is_managed(found)
@@ -92,7 +93,7 @@ class AddressController:
         )
 
     def of_service(self, change: Change) -> Iterator[Key]:
-        """The addresses that a service has or had."""
+        """Yield the addresses that a service has or had."""
         for service in (change.old, change.new):
             if service is not None:
                 for each in cluster_ips(service):
@@ -100,7 +101,7 @@ class AddressController:
 
 
 def cluster_ips(service: Object) -> Iterator[str]:
-    """The cluster IPs of a service in canonical form, or none."""
+    """Yield the cluster IPs of a service in canonical form, or none."""
     spec = service["spec"]
     for text in spec.get("clusterIPs") or [spec.get("clusterIP") or ""]:
         try:
@@ -110,7 +111,7 @@ def cluster_ips(service: Object) -> Iterator[str]:
 
 
 def is_managed(ip_address: Object) -> bool:
-    """Whether an IPAddress belongs to the allocator of cluster IPs."""
+    """Return whether an IPAddress belongs to the allocator of cluster IPs."""
     return (ip_address["metadata"].get("labels") or {}).get(_MANAGED_BY) == _ALLOCATOR
 
 
@@ -185,7 +186,7 @@ class RangeController:
             )
 
     def _is_needed(self, service_cidr: Object) -> bool:
-        """Whether an address is only in this ServiceCIDR."""
+        """Return whether an address is only in this ServiceCIDR."""
         own = _networks(service_cidr)
         others = [
             network
@@ -233,12 +234,12 @@ class RangeController:
         )
 
     def of_range(self, change: Change) -> Iterator[Key]:
-        """The changed ServiceCIDR, and those in deletion, whose addresses can be in it."""
+        """Yield the changed ServiceCIDR, and those in deletion, whose addresses can be in it."""
         yield Key.of(change.object)
         yield from self._ending()
 
     def of_address(self, change: Change) -> Iterator[Key]:
-        """The ServiceCIDRs in deletion, which a changed address can hold."""
+        """Yield the ServiceCIDRs in deletion, which a changed address can hold."""
         yield from self._ending()
 
     def _ending(self) -> Iterator[Key]:
@@ -252,7 +253,7 @@ def _networks(service_cidr: Object) -> list[_Network]:
 
 
 def _contains(outer: _Network, inner: _Network) -> bool:
-    """Whether a network contains another one, or equals it."""
+    """Return whether a network contains another one, or equals it."""
     return outer.version == inner.version and inner.subnet_of(outer)  # type: ignore[arg-type]  # one version
 
 

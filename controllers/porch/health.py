@@ -17,7 +17,8 @@ from inkube.kinds import Change, Controller, Environment, Key, Record, Result, W
 
 
 def controller(engine: Engine, env: Environment) -> Controller:
-    """A controller that checks all revisions of a Repository after a change of a dependency."""
+    """Return a controller that checks all revisions of a Repository after a change of a
+    dependency."""
     informer = env.informers.of(PackageRevision.gvr)
 
     def of_repository(change: Change) -> Iterable[Key]:
@@ -28,7 +29,8 @@ def controller(engine: Engine, env: Environment) -> Controller:
         return [Key.of(change.new)]
 
     def of_upstream(change: Change) -> Iterable[Key]:
-        """Repositories with revisions that were created from a deleted or recreated revision."""
+        """Return Repositories with revisions that were created from a deleted or recreated
+        revision."""
         if change.old is not None and change.new is not None:
             return []
         meta = change.object["metadata"]

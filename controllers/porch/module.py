@@ -49,7 +49,7 @@ class Porch:
 
 
 def _kinds(options: Options, engine: Engine) -> tuple[KindModule[Any], ...]:
-    """The kinds. PackageRevision is first, because other kinds are views of it."""
+    """Return the kinds. PackageRevision is first, because other kinds are views of it."""
     rules = engine.rules
     refusals = rules.refusals
     return (

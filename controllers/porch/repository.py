@@ -53,7 +53,7 @@ _CONCURRENCY = 8
 
 
 def module(options: Options, engine: Engine) -> KindModule[Repository]:
-    """The kind with its rules, checks and controllers."""
+    """Return the kind with its rules, checks and controllers."""
     return KindModule(
         Repository,
         parts=(Part("", _prepare),),
@@ -248,7 +248,7 @@ async def readable(repository: Repository, run: Any) -> AsyncIterator[Problem]:
 
 
 def problem_of(error: Exception, repository: Object) -> Problem:
-    """The reason why a repository cannot be read, as a problem of the responsible field."""
+    """Return the reason why a repository cannot be read, as a problem of the responsible field."""
     secret = (repository["spec"]["git"].get("secretRef") or {}).get("name") or ""
     field = "spec.git.repo"
     if isinstance(error, SecretMissing):
@@ -270,14 +270,14 @@ class _Reconciler:
         time."""
 
     def controller(self) -> Controller:
-        """The controller to run."""
+        """Return the controller to run."""
         secrets = Watch("v1/secrets", lambda change: self._keys_using(change.object))
         watches = (Watch(Repository.gvr), secrets)
         name = f"{Repository.gvr.resource}.{CONFIG} sync"
         return Controller(name, self.reconcile, watches, concurrency=_CONCURRENCY)
 
     def _keys_using(self, secret: Object) -> list[Key]:
-        """The Repositories that use a Secret as credentials."""
+        """Return the Repositories that use a Secret as credentials."""
         own = secret["metadata"]
         informer = self._env.informers.of(Repository.gvr)
         return [
@@ -330,7 +330,7 @@ class _Reconciler:
         return await self._patch(obj, {"conditions": made})
 
     def _wait(self, obj: Object) -> float:
-        """Seconds until the next sync; 0 if it is due."""
+        """Return seconds until the next sync; 0 if it is due."""
         observed, options = obj.get("status") or {}, obj["spec"].get("sync") or {}
         now = self._env.clock.now()
         if observed.get("observedGeneration") != obj["metadata"].get("generation"):
@@ -422,7 +422,7 @@ class _Reconciler:
 
 
 def _state(obj: Object) -> object:
-    """The state of a Repository that a sync depends on, besides git."""
+    """Return the state of a Repository that a sync depends on, besides git."""
     return obj["metadata"]["uid"], obj["metadata"].get("generation")
 
 
@@ -434,8 +434,8 @@ _PATIENCE = {
 
 
 def _patience(error: Exception) -> float:
-    """Seconds until the next attempt to read a repository that cannot be read, by the kind of
-    the error."""
+    """Return seconds until the next attempt to read a repository that cannot be read, by the kind
+    of the error."""
     if isinstance(error, NotAuthorized | SecretMissing | SecretUnfit):
         return 600
     if isinstance(error, RepositoryNotFound | sync.BranchNotFound):

@@ -15,7 +15,7 @@ API = f"{GROUP}/{VERSION}"
 
 
 def object_of(repository: Object, depot: Depot, revision: FoundRevision) -> Object:
-    """The object of a revision that was found in git."""
+    """Return the object of a revision that was found in git."""
     assert revision.kptfile is not None, "what is new was read"
     meta = repository["metadata"]
     name = layout.name_of(meta["name"], revision.package, revision.workspace)
@@ -101,38 +101,38 @@ def settle(obj: Object) -> None:
 
 
 def tasks_of(obj: Object) -> list[Object]:
-    """The completed tasks; [] if git does not record them."""
+    """Return the completed tasks; [] if git does not record them."""
     return list(obj["spec"].get("tasks") or ())
 
 
 def commit_of(obj: Object) -> str:
-    """The commit that contains the files of the revision."""
+    """Return the commit that contains the files of the revision."""
     return str(obj["status"]["selfLock"]["git"]["commit"])
 
 
 def ref_of(obj: Object) -> str:
-    """The ref of the revision, in the form that locks use."""
+    """Return the ref of the revision, in the form that locks use."""
     return str(obj["status"]["selfLock"]["git"]["ref"])
 
 
 def revision_of(obj: Object) -> int:
-    """The number of the revision; 0 for drafts, -1 for the placeholder."""
+    """Return the number of the revision; 0 for drafts, -1 for the placeholder."""
     return int(obj["spec"].get("revision") or 0)
 
 
 def is_placeholder(obj: Object) -> bool:
-    """Whether it represents the main branch."""
+    """Return whether it represents the main branch."""
     return revision_of(obj) == PLACEHOLDER
 
 
 def highest(revisions: Iterable[Object]) -> Object | None:
-    """The latest published revision of a package."""
+    """Return the latest published revision of a package."""
     published = [each for each in revisions if is_published(each)]
     return max(published, key=revision_of, default=None)
 
 
 def is_published(obj: Object) -> bool:
-    """Whether it is published under a revision number."""
+    """Return whether it is published under a revision number."""
     return obj["spec"].get("lifecycle") in FINAL and revision_of(obj) > 0
 
 
@@ -157,7 +157,7 @@ def relabelled(revisions: Sequence[Object]) -> list[Object]:
 
 
 def summary(repository: str, namespace: str, package: str, latest: int) -> Object:
-    """The PorchPackage of a package."""
+    """Return the PorchPackage of a package."""
     name = layout.package_name(repository, package)
     return {
         "apiVersion": API,
@@ -169,13 +169,14 @@ def summary(repository: str, namespace: str, package: str, latest: int) -> Objec
 
 
 def latest_of(revisions: Iterable[Object]) -> int:
-    """The number of the latest published revision; 0 if no revision is published."""
+    """Return the number of the latest published revision; 0 if no revision is published."""
     found = highest(revisions)
     return 0 if found is None else revision_of(found)
 
 
 def upstream_names(obj: Object) -> list[tuple[str, str]]:
-    """The revisions that it was created from and that must not be deleted: field and name."""
+    """Return the revisions that it was created from and that must not be deleted: field and
+    name."""
     found = []
     for at, task in enumerate(obj["spec"].get("tasks") or ()):
         clone = ((task.get("clone") or {}).get("upstreamRef") or {}).get("upstreamRef") or {}

@@ -42,7 +42,7 @@ class Rules:
 
     @staticmethod
     def name_of(obj: Object) -> str:
-        """The name of a revision; "" if a part of the name is missing."""
+        """Return the name of a revision; "" if a part of the name is missing."""
         spec = obj.get("spec")
         parts = ("repository", "packageName", "workspaceName")
         if not isinstance(spec, dict) or not all(isinstance(spec.get(p), str) for p in parts):
@@ -298,7 +298,7 @@ def _recognize(tasks: list[Any], old_tasks: list[Any]) -> None:
 
 
 def _essential(task: Any) -> Any:
-    """A task without empty members and without the default strategy of upgrades."""
+    """Return a task without empty members and without the default strategy of upgrades."""
     if not isinstance(task, dict):
         return task
     made = {name: _essential(each) for name, each in task.items() if _or_none(each) is not None}
@@ -308,12 +308,13 @@ def _essential(task: Any) -> Any:
 
 
 def _changed(spec: Object, old: Object) -> bool:
-    """Whether the spec differs in more than its lifecycle; omitted tasks count as unchanged."""
+    """Return whether the spec differs in more than its lifecycle; omitted tasks count as
+    unchanged."""
     skipped = ("lifecycle",) if spec.get("tasks") else ("lifecycle", "tasks")
     names_ = {*spec, *old} - {*skipped}
     return any(not same(_or_none(spec.get(n)), _or_none(old.get(n))) for n in names_)
 
 
 def _or_none(value: Any) -> Any:
-    """The value, or None if it is empty: empty values count as absent."""
+    """Return the value, or None if it is empty: empty values count as absent."""
     return value if value not in ({}, [], "") else None

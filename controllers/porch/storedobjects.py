@@ -10,7 +10,7 @@ from inkube.kinds import MOST, Environment, Record, StatusError
 
 
 async def get_or_none(client: Client, kind: type, name: str, namespace: str) -> Object | None:
-    """An object; None if it does not exist."""
+    """Return an object; None if it does not exist."""
     try:
         return await client.get(kind.gvr, name, namespace)  # type: ignore[attr-defined] # a Resource
     except StatusError as error:
@@ -20,35 +20,35 @@ async def get_or_none(client: Client, kind: type, name: str, namespace: str) -> 
 
 
 async def revision(client: Client, name: str, namespace: str) -> Object | None:
-    """A PackageRevision; None if it does not exist."""
+    """Return a PackageRevision; None if it does not exist."""
     return await get_or_none(client, PackageRevision, name, namespace)
 
 
 async def repository(client: Client, name: str, namespace: str) -> Object | None:
-    """A Repository; None if it does not exist."""
+    """Return a Repository; None if it does not exist."""
     return await get_or_none(client, Repository, name, namespace)
 
 
 async def of_package(client: Client, namespace: str, repository: str, package: str) -> list[Object]:
-    """Every revision of a package."""
+    """Return every revision of a package."""
     fields = f"spec.packageName={package},spec.repository={repository}"
     listed = await client.list(PackageRevision.gvr, Selection(namespace, fields=fields))
     return listed.items
 
 
 async def of_repository(client: Client, namespace: str, repository: str) -> list[Object]:
-    """Every revision of a Repository."""
+    """Return every revision of a Repository."""
     selection = Selection(namespace, fields=f"spec.repository={repository}")
     return (await client.list(PackageRevision.gvr, selection)).items
 
 
 async def of_namespace(client: Client, namespace: str) -> list[Object]:
-    """Every revision of a namespace."""
+    """Return every revision of a namespace."""
     return (await client.list(PackageRevision.gvr, Selection(namespace))).items
 
 
 async def packages(client: Client, namespace: str, repository: str) -> list[Object]:
-    """The summaries of a Repository's packages."""
+    """Return the summaries of a Repository's packages."""
     selection = Selection(namespace, fields=f"spec.repository={repository}")
     return (await client.list(PorchPackage.gvr, selection)).items
 
@@ -56,7 +56,7 @@ async def packages(client: Client, namespace: str, repository: str) -> list[Obje
 async def summary_record(
     client: Client, namespace: str, repository: str, package: str, siblings: Sequence[Object]
 ) -> list[Record]:
-    """The records that update the summary of a package to its revisions."""
+    """Return the records that update the summary of a package to its revisions."""
     name = layout.package_name(repository, package)
     old = await get_or_none(client, PorchPackage, name, namespace)
     latest = revisions.latest_of(siblings)

@@ -35,7 +35,7 @@ class SyncResult(NamedTuple):
 
 
 def digest(refs: Refs) -> str:
-    """A digest that is the same for equal refs."""
+    """Return a digest that is the same for equal refs."""
     text = "\n".join(f"{name} {commit}" for name, commit in sorted(refs.items()))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -93,7 +93,7 @@ def _records(
     objects: Sequence[Object],
     found_revisions: Sequence[FoundRevision],
 ) -> list[Record]:
-    """The records to write for the revisions of a Repository."""
+    """Return the records to write for the revisions of a Repository."""
     name = repository["metadata"]["name"]
     before = {obj["metadata"]["name"]: obj for obj in objects}
     now: dict[str, Object] = {}
@@ -136,8 +136,8 @@ def _summaries(
     records: Sequence[Record],
     old: Sequence[Object],
 ) -> tuple[int, list[Record]]:
-    """The number of revisions after these records, and the records that update the summaries of
-    packages."""
+    """Return the number of revisions after these records, and the records that update the summaries
+    of packages."""
     meta = repository["metadata"]
     alive = {obj["metadata"]["name"]: obj for obj in objects}
     for record in records:

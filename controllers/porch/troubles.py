@@ -14,7 +14,7 @@ READ_ERRORS = (*OPEN_ERRORS, BranchNotFound, TooMuch)
 
 
 def cause(error: Exception) -> str:
-    """The text of an error in conditions."""
+    """Return the text of an error in conditions."""
     if isinstance(error, NotAuthorized):
         return "not authorized"
     if isinstance(error, RepositoryNotFound):

@@ -28,7 +28,7 @@ _KIND = "ConnectionAuthorizeRequest"
 
 
 def authorize(tokens: Tokens) -> Subresource:
-    """The subresource."""
+    """Return the subresource."""
 
     async def serve(question: Question, env: Environment) -> Reply:
         obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))

@@ -35,7 +35,7 @@ MAX_NAMED = 5
 
 
 def module(secure: SecureValues, tokens: Tokens) -> KindModule[Connection]:
-    """The kind with its rules, checks and subresources."""
+    """Return the kind with its rules, checks and subresources."""
 
     async def findings(run: Run[Connection], errors: Sequence[FieldError]) -> list[Object]:
         return [] if errors else await tokens.of_connection(run)

@@ -71,8 +71,8 @@ async def app_accepted(connection: Connection, run: Run[Connection]) -> AsyncIte
 
 
 def _refused(connection: Connection, error: NotAuthorized | RepositoryNotFound) -> Problem:
-    """The finding for a host that refuses every request: the user updates the credentials, or the
-    app."""
+    """Return the finding for a host that refuses every request: the user updates the credentials,
+    or the app."""
     if isinstance(error, RepositoryNotFound):
         return NotFound("app not found", field=f"{connection.spec.block}.appID")
     text = "permission denied" if error.is_denied else "authentication failed"
@@ -98,7 +98,7 @@ async def installation_exists(connection: Connection, run: Run[Connection]) -> P
 
 
 async def _installations(session: AppSession) -> list[str]:
-    """The installation IDs that a form can offer; [] if GitHub does not list them."""
+    """Return the installation IDs that a form can offer; [] if GitHub does not list them."""
     try:
         return await session.installations()
     except (KeyRefused, NotAuthorized, RepositoryNotFound, OutsideError):
@@ -153,7 +153,7 @@ def _level(permissions: dict[str, str], name: str) -> str:
 
 
 async def session_of(run: Run[Connection]) -> AppSession | None:
-    """The session that the checks of this run share; None without an app or private key."""
+    """Return the session that the checks of this run share; None without an app or private key."""
     return await run.memo("session", lambda: _open(run))
 
 

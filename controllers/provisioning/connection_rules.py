@@ -70,7 +70,7 @@ def _application(connection: Connection) -> tuple[Any, ...]:
 
 
 def validators(secure: SecureValues) -> Sequence[Rule[Connection]]:
-    """The validators, in the order of the fields."""
+    """Return the validators, in the order of the fields."""
 
     @validator(Connection, field="secure.privateKey")
     def private_key_real(connection: Connection, old: Connection | None) -> Iterator[Problem]:

@@ -26,7 +26,7 @@ FORCE = f"{GROUP}/force-delete"
 
 
 def finalizers(pulls: Pulls) -> Finalizers:
-    """The steps in their order. By default, resources are removed, not released."""
+    """Return the steps in their order. By default, resources are removed, not released."""
 
     async def forget_pull(repository: Repository, env: Environment) -> None:
         pulls.forget(Key(repository.metadata.namespace, repository.metadata.name))

@@ -32,7 +32,7 @@ MARKDOWN = ".md"
 
 
 def files(pulls: Pulls) -> Subresource:
-    """The subresource."""
+    """Return the subresource."""
 
     async def serve(question: Question, env: Environment) -> Reply:
         async def reply(run: Run[Repository], question: Question) -> Reply:
@@ -173,7 +173,7 @@ class _Request:
         return await places.tree(self._run, self._ref)
 
     async def _tree_to_write(self) -> Tree:
-        """The tree of the branch; a new branch starts from the configured one."""
+        """Return the tree of the branch; a new branch starts from the configured one."""
         if self._ref and self._repository.spec.remote is not None:
             branches = await (await places.contents(self._run)).branches()
             if self._ref not in {branch.name for branch in branches}:
@@ -194,7 +194,7 @@ class _Request:
         raise _not_found("file not found")
 
     def _wrap(self, file: File, action: str = "", *, is_strict: bool = False) -> Reply:
-        """The wrapper of a file, with its problems in `errors`.
+        """Return the wrapper of a file, with its problems in `errors`.
 
         Raises StatusError 400 for a file that is not a resource, and, if `is_strict`, for any
         problem that prevents parsing.

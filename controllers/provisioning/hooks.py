@@ -29,7 +29,7 @@ _GONE: Object = {}
 
 
 def is_enabled(repository: Repository) -> bool:
-    """Whether the repository needs a webhook for changes at the provider."""
+    """Return whether the repository needs a webhook for changes at the provider."""
     spec = repository.spec
     if spec.type not in TYPES or spec.webhook is None or spec.webhook.disabled:
         return False
@@ -38,7 +38,7 @@ def is_enabled(repository: Repository) -> bool:
 
 
 def url_of(repository: Repository) -> str:
-    """The URL to which the provider sends events."""
+    """Return the URL to which the provider sends events."""
     assert repository.spec.webhook is not None, "asked for those who want one"
     base, metadata = repository.spec.webhook.base_url.rstrip("/"), repository.metadata
     where = f"namespaces/{metadata.namespace}/repositories/{metadata.name}"
@@ -46,8 +46,8 @@ def url_of(repository: Repository) -> str:
 
 
 def new_secret(repository: Repository) -> list[Object]:
-    """The JSON patch that sets the secret for signing events; [] if it is not needed or already
-    set."""
+    """Return the JSON patch that sets the secret for signing events; [] if it is not needed or
+    already set."""
     if not is_enabled(repository) or repository.secure.webhook_secret is not None:
         return []
     made = {"webhookSecret": {"create": secrets.token_hex(32)}}
@@ -58,7 +58,7 @@ def new_secret(repository: Repository) -> list[Object]:
 
 
 async def secret_of(repository: Repository, run: Run[Repository]) -> str | None:
-    """The secret for signing events; None if the repository has no secret."""
+    """Return the secret for signing events; None if the repository has no secret."""
     held = repository.secure.webhook_secret
     if held is None or not held.name:
         return None
@@ -101,7 +101,7 @@ async def webhook_registered(repository: Repository, run: Run[Repository]) -> Pr
 
 
 async def _is_disabled(repository: Repository, run: Run[Repository]) -> bool:
-    """Whether the connection disables webhooks for its repositories."""
+    """Return whether the connection disables webhooks for its repositories."""
     connection = await connection_of(repository, run.env.client, run.memo)
     options = connection.spec.webhook if connection is not None else None
     return options is not None and options.disabled

@@ -7,22 +7,23 @@ from inkube.kinds import Environment, Index
 
 
 def repositories_by_host(env: Environment) -> Index:
-    """Repositories by the host of their URL."""
+    """Return Repositories by the host of their URL."""
     return env.informers.of(Repository.gvr).index(_hosts)
 
 
 def repositories_by_connection(env: Environment) -> Index:
-    """Repositories by `NAMESPACE/CONNECTION`."""
+    """Return Repositories by `NAMESPACE/CONNECTION`."""
     return env.informers.of(Repository.gvr).index(_connections)
 
 
 def connections_by_app(env: Environment) -> Index:
-    """Connections by the ID of their app, and by `host NAME` of their server, or "" for GitHub."""
+    """Return Connections by the ID of their app, and by `host NAME` of their server, or "" for
+    GitHub."""
     return env.informers.of(Connection.gvr).index(_apps)
 
 
 def repositories_by_namespace(env: Environment) -> Index:
-    """Repositories by their namespace, except those that are being deleted."""
+    """Return Repositories by their namespace, except those that are being deleted."""
     return env.informers.of(Repository.gvr).index(_namespaces)
 
 

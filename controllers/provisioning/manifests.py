@@ -74,7 +74,7 @@ class FileProblem(NamedTuple):
     is_warning: bool = False
 
     def text(self, action: str = "create") -> str:
-        """The text in the errors or warnings of a job."""
+        """Return the text in the errors or warnings of a job."""
         return f"{self.cause} (file: {self.path}, name: {self.name}, action: {action})"
 
 
@@ -119,14 +119,14 @@ class ManifestReader:
             self._resources_by_identity[one.identity] = one
 
     def resources(self) -> list[DeclaredResource]:
-        """The resources: folders first, then those that files declare."""
+        """Return the resources: folders first, then those that files declare."""
         found = list(self._resources_by_identity.values())
         folders = {folder.identity: folder for folder in _folders(found, self._scope)}
         return [*folders.values(), *found]
 
 
 def parse(file: File, scope: Scope) -> DeclaredResource:
-    """The resource that one file declares. Raises Unreadable."""
+    """Return the resource that one file declares. Raises Unreadable."""
     obj = content(file)
     is_classic = all(obj.get(member) is not None for member in ("schemaVersion", "panels", "tags"))
     if obj.get("apiVersion") and obj.get("kind"):
@@ -159,8 +159,8 @@ def parse(file: File, scope: Scope) -> DeclaredResource:
 
 
 def as_stored(obj: Object, file: File, folder: str, scope: Scope) -> Object:
-    """The object as Grafana stores it: in the namespace, with annotations for its manager and
-    source."""
+    """Return the object as Grafana stores it: in the namespace, with annotations for its manager
+    and source."""
     metadata = _map(obj.get("metadata"))
     annotations = {
         **_map(metadata.get("annotations")),
@@ -176,7 +176,7 @@ def as_stored(obj: Object, file: File, folder: str, scope: Scope) -> Object:
 
 
 def folder_of(path: str, scope: Scope) -> str:
-    """The name of the folder of a file; "" if the file is not in a folder."""
+    """Return the name of the folder of a file; "" if the file is not in a folder."""
     directory = path.rpartition("/")[0]
     if not directory:
         return scope.repository if scope.has_root else ""
@@ -213,7 +213,7 @@ def _folder(path: str, name: str, title: str, parent: str, scope: Scope) -> Decl
 
 
 def content(file: File) -> Object:
-    """The object in a file. Raises Unreadable if the file does not contain an object."""
+    """Return the object in a file. Raises Unreadable if the file does not contain an object."""
     media: bodies.Media = "json" if file.path.endswith(".json") else "yaml"
     try:
         value = bodies.decode(file.data, media, want_duplicates=False).value

@@ -67,6 +67,6 @@ class Options(OutsideOptions):
 
 
 def outside_options(settings: Mapping[str, Any]) -> OutsideOptions:
-    """The options of outside systems among the settings of a module."""
+    """Return the options of outside systems among the settings of a module."""
     names = {each.name for each in fields(OutsideOptions)}
     return OutsideOptions(**{name: value for name, value in settings.items() if name in names})

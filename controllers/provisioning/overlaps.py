@@ -41,15 +41,16 @@ class Site(NamedTuple):
     path: tuple[str, ...]
 
     def index_values(self) -> Iterator[str]:
-        """The entries of this site in the index: its own, and "below" entries for every directory
-        above it."""
+        """Yield the entries of this site in the index: its own, and "below" entries for every
+        directory above it."""
         for branch in {ANY, self.branch}:
             yield self._entry(branch, "at", len(self.path))
             for depth in range(len(self.path)):
                 yield self._entry(branch, "below", depth)
 
     def looked_up_under(self) -> Iterator[str]:
-        """The index entries of all sites that can overlap it: at or above it, and below it."""
+        """Yield the index entries of all sites that can overlap it: at or above it, and below
+        it."""
         for branch in {self.branch, ""} if self.branch else {ANY}:
             for depth in range(len(self.path) + 1):
                 yield self._entry(branch, "at", depth)
@@ -88,8 +89,8 @@ class Overlap(NamedTuple):
 async def overlaps_of(
     repository: Repository, env: Environment, old: Repository | None, branch: str
 ) -> list[Overlap]:
-    """The repositories that keep the location instead of this one. `branch` replaces an empty
-    branch."""
+    """Return the repositories that keep the location instead of this one. `branch` replaces an
+    empty branch."""
     own_rank, path = _rank(repository, old), _path(repository)
     return [
         Overlap(other.metadata.name, _path(other) == path)
@@ -107,7 +108,7 @@ def _path(repository: Repository) -> list[str]:
 
 
 def neighbours_of(change: Change, env: Environment) -> list[Key]:
-    """The repositories to check again because a repository moved to or from a location."""
+    """Return the repositories to check again because a repository moved to or from a location."""
     old, new = change.old, change.new
     if old is not None and new is not None and old.get("spec") == new.get("spec"):
         return []
@@ -124,7 +125,7 @@ def _overlapping(index: Index, obj: Object) -> set[Key]:
 
 
 async def _neighbours(repository: Repository, env: Environment) -> list[Repository]:
-    """All repositories with an overlapping location, from up-to-date data."""
+    """Return all repositories with an overlapping location, from up-to-date data."""
     own = _as_object(repository)
     informer = env.informers.of(Repository.gvr)
     if env.informers.is_running:
@@ -148,8 +149,8 @@ def _same_branch(repository: Repository, other: Repository, branch: str) -> bool
 
 
 def _rank(repository: Repository, old: Repository | None) -> Rank:
-    """The rank of a repository. `old` is set in a dry run: an object that moves to another location
-    does not keep it before its check."""
+    """Return the rank of a repository. `old` is set in a dry run: an object that moves to another
+    location does not keep it before its check."""
     known = old if old is not None else repository
     moved = old is not None and _location(old) != _location(repository)
     errors = known.status.field_errors

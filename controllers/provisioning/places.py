@@ -24,15 +24,15 @@ REFUSALS = (RefNotFound, Unsupported, TooMuch)
 
 
 def scope_of(repository: Repository) -> Scope:
-    """The context of the resources of a repository."""
+    """Return the context of the resources of a repository."""
     sync, metadata = repository.spec.sync, repository.metadata
     has_root = sync is not None and sync.target == "folder"
     return Scope(metadata.name, metadata.namespace, repository.spec.title, has_root)
 
 
 def urls_of(repository: Repository, ref: str = "", path: str = "") -> Object:
-    """The provider's pages for a file or a branch, a comparison and a new pull request; {} for
-    types without such pages."""
+    """Return the provider's pages for a file or a branch, a comparison and a new pull request; {}
+    for types without such pages."""
     remote, kind = repository.spec.remote, repository.spec.type
     pages = _PAGES.get(kind)
     if remote is None or pages is None:
@@ -78,7 +78,7 @@ _PAGES = {
 
 
 async def contents(run: Run[Repository]) -> Contents:
-    """The remote location. Raises NoRemote for a local repository."""
+    """Return the remote location. Raises NoRemote for a local repository."""
     remotes = run.env.service(REMOTES)
     return await run.memo("contents", lambda: _open(remotes, run))
 
@@ -88,8 +88,8 @@ async def _open(remotes: Remotes, run: Run[Repository]) -> Contents:
 
 
 async def tree(run: Run[Repository], branch: str = "") -> Tree:
-    """All files of a branch, by default of the configured one. Raises Unsupported for a branch of a
-    local repository."""
+    """Return all files of a branch, by default of the configured one. Raises Unsupported for a
+    branch of a local repository."""
     spec = run.object.spec
     if spec.local is not None and spec.type == "local":
         if branch:
@@ -109,5 +109,5 @@ async def commit(run: Run[Repository], branch: str, edits: Sequence[Edit], messa
 
 
 def configured_branch(repository: Repository) -> str:
-    """The branch in the block of the type of the repository; "" for a local repository."""
+    """Return the branch in the block of the type of the repository; "" for a local repository."""
     return repository.spec.remote.branch if repository.spec.remote is not None else ""

@@ -42,7 +42,7 @@ class Pulls:
         self._requested: set[Key] = set()
 
     def of(self, key: Key, uid: str) -> PullResult | None:
-        """The latest pull of the repository with that UID; None if it was not pulled."""
+        """Return the latest pull of the repository with that UID; None if it was not pulled."""
         found = self._results.get(key)
         return found if found is not None and found.uid == uid else None
 

@@ -35,7 +35,7 @@ _UNLIMITED = Finding("NamespaceQuota", True, "QuotaUnlimited", "No quota limits 
 
 
 def room_for(options: Options) -> Guard:
-    """A guard that limits the repositories in a namespace. A repository with the sync target
+    """Return a guard that limits the repositories in a namespace. A repository with the sync target
     `instance` must be the only one."""
 
     async def guard(repository: Repository, env: Environment) -> AsyncIterator[Problem]:
@@ -73,7 +73,7 @@ def _names(objects: Iterable[Object]) -> list[str]:
 
 
 def quota_check(options: Options) -> Check[Repository]:
-    """The check that the namespace does not exceed its limit."""
+    """Return the check that the namespace does not exceed its limit."""
 
     @check(Repository, field="spec")
     async def within_quota(repository: Repository, run: Run[Repository]) -> Problem | None:
@@ -98,7 +98,7 @@ async def _count(env: Environment, namespace: str) -> int:
 
 
 def conditions(run: Run[Repository], options: Options) -> list[Finding]:
-    """The conditions NamespaceQuota and ResourceQuota."""
+    """Return the conditions NamespaceQuota and ResourceQuota."""
     stats = (run.raw.get("status") or {}).get("stats") or []
     return [
         _of_namespace(run.memo.known(COUNT_KEY), options.max_repositories),
@@ -118,7 +118,7 @@ def _of_namespace(count: int | None, limit: int) -> Finding:
 
 
 def of_resources(stats: list[Object], limit: int) -> Finding:
-    """The condition ResourceQuota, for the counts of the last pull."""
+    """Return the condition ResourceQuota, for the counts of the last pull."""
     if not limit:
         return _UNLIMITED._replace(type="ResourceQuota")
     count = sum(each["count"] for each in stats)
@@ -140,7 +140,8 @@ def status_of(options: Options) -> Object:
 
 
 def neighbours_of(change: Change, options: Options, env: Environment) -> list[Key]:
-    """The repositories whose NamespaceQuota changes because a repository was created or deleted.
+    """Return the repositories whose NamespaceQuota changes because a repository was created or
+    deleted.
 
     With a limit above _TOLD, only changes near the limit trigger checks; the repositories read
     other numbers at their next check.

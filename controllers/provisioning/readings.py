@@ -53,7 +53,8 @@ MakeReply = Callable[[Run[Repository], Question], Awaitable[Reply]]
 
 
 async def reply_with(question: Question, env: Environment, find: Find) -> Reply:
-    """The reply with the result of `find` for the repository, in the version of the request."""
+    """Return the reply with the result of `find` for the repository, in the version of the
+    request."""
 
     async def reply(run: Run[Repository], question: Question) -> Reply:
         return Reply({"apiVersion": question.api_version, **await find(run, question)})
@@ -62,7 +63,8 @@ async def reply_with(question: Question, env: Environment, find: Find) -> Reply:
 
 
 async def reply_or_status(question: Question, env: Environment, reply: MakeReply) -> Reply:
-    """The reply that `reply` returns for the repository. Errors of its host become a Status."""
+    """Return the reply that `reply` returns for the repository. Errors of its host become a
+    Status."""
     obj = await sync.get_or_none(env, Repository, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
@@ -131,7 +133,7 @@ history = Subresource("history", _history, kind="HistoryList")
 
 
 def resources(pulls: Pulls) -> Subresource:
-    """The resources that the last pull created."""
+    """Return the resources that the last pull created."""
 
     async def serve(question: Question, env: Environment) -> Reply:
         async def find(run: Run[Repository], question: Question) -> Object:
@@ -158,7 +160,7 @@ def _items(result: PullResult) -> list[Object]:
 
 
 def stats(pulls: Pulls) -> Endpoint:
-    """The number of resources that the repositories of a namespace created."""
+    """Return the number of resources that the repositories of a namespace created."""
 
     async def serve(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(question.namespace))

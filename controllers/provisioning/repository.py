@@ -46,7 +46,7 @@ RATE_LIMITED = "RateLimited"
 def module(
     options: Options, secure: SecureValues, pulls: Pulls, tokens: Tokens
 ) -> KindModule[Repository]:
-    """The kind with its rules, checks, subresources and controllers."""
+    """Return the kind with its rules, checks, subresources and controllers."""
 
     async def findings(run: Run[Repository], errors: Sequence[FieldError]) -> list[Object]:
         if errors:
@@ -99,7 +99,7 @@ def module(
 
 
 def ready_reason(errors: Sequence[FieldError]) -> str:
-    """The reason of the Ready condition."""
+    """Return the reason of the Ready condition."""
     if any(error.code == fielderrors.QUOTA_EXCEEDED for error in errors):
         return quotas.EXCEEDED
     if any(error.field.startswith("secure.") and not _is_outage(error) for error in errors):
@@ -122,7 +122,8 @@ def _error_of(errors: Sequence[FieldError]) -> str:
 
 
 async def _default_branch(run: Run[Repository]) -> list[Object]:
-    """The JSON patch that sets an empty branch to the default branch; [] if a branch is set."""
+    """Return the JSON patch that sets an empty branch to the default branch; [] if a branch is
+    set."""
     remote = run.object.spec.remote
     if remote is None or remote.branch:
         return []
@@ -159,8 +160,8 @@ def _path_conflict(overlaps: Sequence[Overlap]) -> Finding:
 
 
 async def _is_watched(run: Run[Repository]) -> bool:
-    """Whether the check only used the scripted world, with values that only a write of the object
-    changes."""
+    """Return whether the check only used the scripted world, with values that only a write of the
+    object changes."""
     spec, metadata, token = run.object.spec, run.object.metadata, run.object.secure.token
     if spec.remote is None or spec.connection is not None:
         return False
@@ -211,7 +212,7 @@ def _watches(env: Environment, options: Options) -> Sequence[Watch]:
 
 
 def is_edit(change: Change) -> bool:
-    """Whether the spec of a host changed, not only the recorded webhooks."""
+    """Return whether the spec of a host changed, not only the recorded webhooks."""
     if change.old is None or change.new is None:
         return True
     return bool(change.old.get("spec") != change.new.get("spec"))
@@ -222,7 +223,7 @@ def _name(obj: Object) -> str:
 
 
 def _is_news(change: Change) -> bool:
-    """Whether the connection changed in a way that affects its repositories."""
+    """Return whether the connection changed in a way that affects its repositories."""
     if change.old is None or change.new is None:
         return True
     return _concern(change.old) != _concern(change.new)

@@ -103,7 +103,7 @@ async def repository_reachable(repository: Repository, run: Run[Repository]) -> 
 
 
 def _authorization_failure(repository: Repository) -> str | None:
-    """The text for a host that does not say whether it accepts the credentials. Without
+    """Return the text for a host that does not say whether it accepts the credentials. Without
     credentials, `repository_reachable` alone reports such a host."""
     has_credentials = repository.secure.token is not None or repository.spec.connection is not None
     return "failed to check if authorized" if has_credentials else None
@@ -198,7 +198,7 @@ async def branch_open(repository: Repository, run: Run[Repository]) -> Problem |
 
 
 async def _names(session: Session) -> list[str] | None:
-    """All branches; None if the host does not list them."""
+    """Return all branches; None if the host does not list them."""
     try:
         return await session.branch_names()
     except RepositoryNotFound:
@@ -206,7 +206,7 @@ async def _names(session: Session) -> list[str] | None:
 
 
 def _later(error: NotAuthorized | RepositoryNotFound) -> Problem:
-    """The problem of credentials that were accepted at first and are rejected by a later
+    """Return the problem of credentials that were accepted at first and are rejected by a later
     request."""
     is_denied = isinstance(error, NotAuthorized) and not error.is_denied
     text = "authentication failed" if is_denied else "permission denied"
@@ -249,13 +249,13 @@ CHECKS = (
 
 
 async def session_of(run: Run[Repository]) -> Session:
-    """The session that the checks of this run share. Raises NoRemote, CredentialsMissing,
+    """Return the session that the checks of this run share. Raises NoRemote, CredentialsMissing,
     OutsideError."""
     return await run.memo("session", lambda: _open(run))
 
 
 async def head_of(run: Run[Repository], session: Session) -> str | None:
-    """The commit of the branch to sync; None if the branch does not exist."""
+    """Return the commit of the branch to sync; None if the branch does not exist."""
     branch = await branch_of(run, session)
     return await session.head(branch) if branch else None
 
@@ -266,7 +266,7 @@ async def _open(run: Run[Repository]) -> Session:
 
 
 async def target_of(run: Run[Repository]) -> Target:
-    """The host to use, with the credentials. Raises NoRemote, CredentialsMissing."""
+    """Return the host to use, with the credentials. Raises NoRemote, CredentialsMissing."""
     remote = run.object.spec.remote
     if remote is None:
         raise NoRemote
@@ -275,8 +275,8 @@ async def target_of(run: Run[Repository]) -> Target:
 
 
 async def _credentials(run: Run[Repository]) -> Credentials:
-    """The credentials of the connection, if the repository has one. Its `secure.token` is then a
-    token that the server created from the connection. Raises CredentialsMissing."""
+    """Return the credentials of the connection, if the repository has one. Its `secure.token` is
+    then a token that the server created from the connection. Raises CredentialsMissing."""
     repository, client = run.object, run.env.client
     vaults = run.env.service(VAULTS)
     user = str(getattr(repository.spec.remote, "token_user", ""))
@@ -300,8 +300,8 @@ async def _credentials(run: Run[Repository]) -> Credentials:
 
 
 async def _token_of(connection: Connection, client: Client, vault: SecureValues) -> str:
-    """The token from a user's authorization of a connection; "" before the authorization. Raises
-    CredentialsMissing."""
+    """Return the token from a user's authorization of a connection; "" before the authorization.
+    Raises CredentialsMissing."""
     held = connection.secure.token
     if held is None or not held.name:
         return ""
@@ -313,7 +313,8 @@ async def _token_of(connection: Connection, client: Client, vault: SecureValues)
 
 
 async def app_of(connection: Connection, client: Client, vault: SecureValues) -> App | None:
-    """The app of a connection; None without an app or private key. Raises CredentialsMissing."""
+    """Return the app of a connection; None without an app or private key. Raises
+    CredentialsMissing."""
     app, held = connection.spec.app, connection.secure.private_key
     if app is None or held is None or not held.name:
         return None
@@ -325,8 +326,8 @@ async def app_of(connection: Connection, client: Client, vault: SecureValues) ->
 
 
 def _pem(value: str) -> str:
-    """The PEM in a value. A referenced Secret can contain the PEM without base64; a created value
-    cannot."""
+    """Return the PEM in a value. A referenced Secret can contain the PEM without base64; a created
+    value cannot."""
     try:
         return outside.appkeys.pem_of(value)
     except ValueError:
@@ -334,7 +335,7 @@ def _pem(value: str) -> str:
 
 
 async def connection_of(repository: Repository, client: Client, memo: Memo) -> Connection | None:
-    """The connection of a repository; None if it does not exist or is not set."""
+    """Return the connection of a repository; None if it does not exist or is not set."""
 
     async def fetch() -> Connection | None:
         reference = repository.spec.connection
@@ -352,8 +353,8 @@ async def connection_of(repository: Repository, client: Client, memo: Memo) -> C
 
 
 async def branch_of(run: Run[Repository], session: Session) -> str:
-    """The branch to sync. If no branch is set: the default branch of the host, else main, master or
-    the first branch."""
+    """Return the branch to sync. If no branch is set: the default branch of the host, else main,
+    master or the first branch."""
     remote = run.object.spec.remote
     if remote is not None and remote.branch:
         return remote.branch
@@ -369,7 +370,8 @@ async def _default_branch(session: Session) -> str:
 
 
 async def _branch(run: Run[Repository]) -> str:
-    """The branch to compare with other repositories; "" if the default branch cannot be read."""
+    """Return the branch to compare with other repositories; "" if the default branch cannot be
+    read."""
     remote = run.object.spec.remote
     if remote is None or remote.branch:
         return remote.branch if remote is not None else ""

@@ -82,8 +82,8 @@ def field_of(repository: Repository, member: str) -> str:
 
 
 def _remotes_of(repository: Repository) -> Iterator[tuple[str, RemoteBlock]]:
-    """The block with a URL, and its type. If the type is unknown, every block: its content is valid
-    or invalid independently of the type."""
+    """Yield the block with a URL, and its type. If the type is unknown, every block: its content is
+    valid or invalid independently of the type."""
     spec = repository.spec
     try:
         kinds: Sequence[str] = (spec.type,)
@@ -96,7 +96,7 @@ def _remotes_of(repository: Repository) -> Iterator[tuple[str, RemoteBlock]]:
 
 
 def mutators(options: Options) -> Sequence[Rule[Repository]]:
-    """The mutators, in their order."""
+    """Return the mutators, in their order."""
 
     @mutator(Repository)
     def complete_sync(repository: Repository, old: Repository | None) -> None:
@@ -125,7 +125,7 @@ def normalise(repository: Repository, old: Repository | None) -> None:
 
 
 def validators(options: Options, secure: SecureValues) -> Sequence[Rule[Repository]]:
-    """The validators, in the order of the fields."""
+    """Return the validators, in the order of the fields."""
 
     @validator(Repository, field="spec.type")
     def type_enabled(repository: Repository, old: Repository | None) -> Iterator[Problem]:
@@ -181,7 +181,7 @@ def _same_location(repository: Repository, other: Repository) -> bool:
 
 
 def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
-    """The reason why a URL is not a URL of that type; "" if it is valid."""
+    """Return the reason why a URL is not a URL of that type; "" if it is valid."""
     if kind == "git" and url.startswith("file://"):
         return urls.wrong_with_file_url(
             url, options.local_folders, anywhere=options.allow_private_hosts
@@ -192,7 +192,7 @@ def _wrong_with_remote(url: str, kind: str, options: Options) -> str:
 
 
 def _worded(message: str, kind: str) -> str:
-    """The error of a URL with the text for its type."""
+    """Return the error of a URL with the text for its type."""
     if kind == "git":
         return "invalid git URL format"
     if kind == "bitbucket":
@@ -201,7 +201,7 @@ def _worded(message: str, kind: str) -> str:
 
 
 def _wrong_with_place(url: str, kind: str) -> str:
-    """The reason why a URL does not belong to that provider; "" if it does."""
+    """Return the reason why a URL does not belong to that provider; "" if it does."""
     path, host = urls.path_of(url).removesuffix(".git"), urls.host_of(url)
     if kind == "github" and host not in ("github.com", "www.github.com"):
         return (

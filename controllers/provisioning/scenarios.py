@@ -121,7 +121,7 @@ SCENARIOS: Mapping[str, Scenario] = {scenario.name: scenario for scenario in _AL
 
 
 def find(name: str) -> Scenario:
-    """The scenario with that name. Raises UnknownScenario."""
+    """Return the scenario with that name. Raises UnknownScenario."""
     found = SCENARIOS.get(name)
     if found is None:
         choices = ", ".join(SCENARIOS)

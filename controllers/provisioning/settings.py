@@ -20,7 +20,7 @@ RESOURCES = (
 
 
 def settings(options: Options) -> Endpoint:
-    """The endpoint `settings`."""
+    """Return the endpoint `settings`."""
 
     async def serve(question: Question, env: Environment) -> Reply:
         listed = await env.client.list(Repository.gvr, Selection(namespace=question.namespace))
@@ -42,7 +42,7 @@ def settings(options: Options) -> Endpoint:
 
 
 def view(obj: Object) -> Object:
-    """One repository as an item of the list."""
+    """Return one repository as an item of the list."""
     repository = kinds.parse(Repository, obj)
     spec, remote = repository.spec, repository.spec.remote
     found: Object = {

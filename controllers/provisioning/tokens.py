@@ -41,8 +41,8 @@ class Tokens:
         self._created: OrderedDict[str, Object] = OrderedDict()
 
     async def of_repository(self, run: Run[Repository]) -> list[Object]:
-        """The JSON patch that sets the token of a repository from its connection; [] if it is not
-        due or cannot be created."""
+        """Return the JSON patch that sets the token of a repository from its connection; [] if it
+        is not due or cannot be created."""
         repository = run.object
         if repository.spec.connection is None or repository.spec.remote is None:
             return []
@@ -60,8 +60,8 @@ class Tokens:
         return self._patch(run.raw, token.value, run.env.clock.now(), token.expires)
 
     async def of_connection(self, run: Run[Connection]) -> list[Object]:
-        """The JSON patch that sets a newly signed JWT in a connection; [] if it is not due or
-        cannot be created."""
+        """Return the JSON patch that sets a newly signed JWT in a connection; [] if it is not due
+        or cannot be created."""
         connection = run.object
         if connection.spec.app is None:
             return []
@@ -97,7 +97,7 @@ class Tokens:
         return {} if times is None else {"token": times}
 
     def _unreported(self, obj: Object) -> Object | None:
-        """The times that are not yet in the status; they are forgotten after that."""
+        """Return the times that are not yet in the status; they are forgotten after that."""
         uid = obj["metadata"]["uid"]
         times = self._created.get(uid)
         if times is not None and (obj.get("status") or {}).get("token") == times:
@@ -130,7 +130,8 @@ class Tokens:
 
 
 def _renewal_lead(env: Environment) -> float:
-    """Seconds before its expiration at which a token is renewed: two rechecks can be missed."""
+    """Return seconds before its expiration at which a token is renewed: two rechecks can be
+    missed."""
     return 2 * env.recheck.healthy + _MARGIN
 
 

@@ -213,7 +213,7 @@ class RepositorySpec(Model):
         return block
 
     def block_of(self, kind: str) -> Any:
-        """The block named like a type."""
+        """Return the block named like a type."""
         return getattr(self, "github_enterprise" if kind == "githubEnterprise" else kind)
 
     @property

@@ -126,7 +126,8 @@ def restarts(pod: Object) -> int:
 
 
 def by_deletion(pods: Iterable[Object], siblings: dict[str, int]) -> list[Object]:
-    """Pods in the order of their deletion. `siblings`: node → active pods of the workload."""
+    """Return pods in the order of their deletion. `siblings`: node → active pods of the
+    workload."""
 
     def rank(pod: Object) -> tuple[object, ...]:
         node = pod["spec"].get("nodeName") or ""

@@ -58,7 +58,7 @@ def reconcile(api: Api) -> Any:
 
 
 def get_or_create(api: Api) -> Any:
-    """The summary. A lost response to a create shows as a conflict of the next attempt."""
+    """Return the summary. A lost response to a create shows as a conflict of the next attempt."""
     try:
         return api("GET", f"{MAPS}/summary")
     except Refused as refused:

@@ -132,7 +132,7 @@ def _is_mapped(address: _Address) -> bool:
 
 
 def _preferred(address: _Address) -> str:
-    """The text of net.IP, which writes mapped addresses as IPv4."""
+    """Return the text of net.IP, which writes mapped addresses as IPv4."""
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return str(address if mapped is None else mapped)
 

@@ -46,7 +46,7 @@ _CONTAINER = _Member("container", ("container",))
 
 
 def _sources(holder: str) -> dict[str, _Source]:
-    """The sources of metrics by their member; `holder` is `target` or `current`."""
+    """Return the sources of metrics by their member; `holder` is `target` or `current`."""
     least = None if holder == "target" else "0"  # only specs have pointers there
     plain = _Member(f"{holder}Value", (holder, "value"), "0")
     average = _Member(f"{holder}AverageValue", (holder, "averageValue"))
@@ -129,7 +129,7 @@ def to_v2(obj: Object) -> Object:
 
 
 def _utilization(metric: Object, holder: str) -> Any:
-    """The average utilization of a metric for the CPU of pods, else None."""
+    """Return the average utilization of a metric for the CPU of pods, else None."""
     resource = metric.get("resource") or {}
     if metric.get("type") != "Resource" or resource.get("name") != "cpu":
         return None
@@ -177,7 +177,7 @@ def _metric_to_v2(metric: Object, sources: dict[str, _Source]) -> Object:
 
 
 def _target_type(source: str, target: Object) -> str:
-    """The type of a target, which v1 does not have."""
+    """Return the type of a target, which v1 does not have."""
     if "averageUtilization" in target:
         return "Utilization"
     if source in ("object", "external") and "averageValue" not in target:
@@ -191,7 +191,7 @@ _OF_POLICY = ("Type", "Value", "PeriodSeconds")
 
 
 def _behavior_to_go(behavior: Object | None) -> Object | None:
-    """The behavior with all fields of the internal structs, by their Go names."""
+    """Return the behavior with all fields of the internal structs, by their Go names."""
     if behavior is None:
         return None
     return {name: _rules_to_go(behavior.get(_json_name(name))) for name in _RULES}
@@ -226,7 +226,7 @@ def _with_go_names(struct: Object, names: tuple[str, ...]) -> Object:
 
 
 def _with_json_names(struct: Object, names: tuple[str, ...]) -> Object:
-    """The members of a struct by their JSON names; Go reads names in any case."""
+    """Return the members of a struct by their JSON names; Go reads names in any case."""
     given = {key.lower(): value for key, value in struct.items()}
     found = {_json_name(name): given.get(name.lower()) for name in names}
     return {name: value for name, value in found.items() if value is not None}
@@ -246,7 +246,7 @@ def _put(annotations: Object, key: str, value: Any) -> None:
 
 
 def _readings(obj: Object) -> Callable[[str], Any]:
-    """A function that returns the JSON value of an annotation, None if it cannot be read."""
+    """Return a function that returns the JSON value of an annotation, None if it cannot be read."""
     annotations = obj["metadata"].get("annotations") or {}
 
     def read(key: str) -> Any:

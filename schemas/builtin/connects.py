@@ -26,7 +26,7 @@ MEMBERS: Mapping[str, Mapping[str, type]] = {
 
 
 def is_options(kind: GVK) -> bool:
-    """Whether a kind is one of these."""
+    """Return whether a kind is one of these."""
     return kind.group == "" and kind.kind in MEMBERS
 
 

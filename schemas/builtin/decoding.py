@@ -48,8 +48,8 @@ _OLDER: dict[str, tuple[str, ...]] = {
 
 
 def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
-    """The object as its Go type stores it in a minor, and the strict errors: `unknown field "a"`.
-    Does not change the input. Raises DecodeError."""
+    """Return the object as its Go type stores it in a minor, and the strict errors: `unknown field
+    "a"`. Does not change the input. Raises DecodeError."""
     name = table.table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is not a built-in kind")
@@ -158,7 +158,7 @@ def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
 
 
 def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
-    """Whether the reference's scheme contains the type, served or not."""
+    """Return whether the reference's scheme contains the type, served or not."""
     older = _OLDER.get(group, ())
     return any(
         found.group == group

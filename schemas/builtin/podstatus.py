@@ -4,7 +4,7 @@ from inkube.schemas.objects import Object
 
 
 def is_ready(pod: Object) -> bool:
-    """Whether the condition Ready is True (podutil.IsPodReady)."""
+    """Return whether the condition Ready is True (podutil.IsPodReady)."""
     conditions = (pod.get("status") or {}).get("conditions") or ()
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 

@@ -69,7 +69,7 @@ def _is_compute(name: str) -> bool:
 
 
 def charges_updates(group: str, plural: str) -> bool:
-    """Whether an update of such an object can increase its usage."""
+    """Return whether an update of such an object can increase its usage."""
     return (group, plural) in _CHANGING
 
 
@@ -223,7 +223,7 @@ def _devices(request: Object) -> Amounts:
 
 
 def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
-    """Whether the object matches every scope of the quota."""
+    """Return whether the object matches every scope of the quota."""
     spec = quota.get("spec") or {}
     wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
@@ -266,7 +266,7 @@ def _selects(requirement: Object, value: str) -> bool:
 
 
 def _looks_elsewhere(spec: Object) -> bool:
-    """Whether affinity selects pods of other namespaces (usesCrossNamespacePodAffinity)."""
+    """Return whether affinity selects pods of other namespaces (usesCrossNamespacePodAffinity)."""
     return any(
         term.get("namespaces") or term.get("namespaceSelector") is not None
         for term in affinity.pod_terms(spec)

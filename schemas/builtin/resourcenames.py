@@ -23,29 +23,29 @@ _NOT_NEGATIVE = "must be greater than or equal to 0"
 
 
 def is_huge(name: str) -> bool:
-    """Whether the name is a size of huge pages, or a quota of one."""
+    """Return whether the name is a size of huge pages, or a quota of one."""
     return name.startswith((HUGE, f"requests.{HUGE}"))
 
 
 def is_native(name: str) -> bool:
-    """Whether Kubernetes itself defines the resource (IsNativeResource)."""
+    """Return whether Kubernetes itself defines the resource (IsNativeResource)."""
     return "/" not in name or "kubernetes.io/" in name
 
 
 def is_extended(name: str) -> bool:
-    """Whether the resource is not defined by Kubernetes (IsExtendedResourceName)."""
+    """Return whether the resource is not defined by Kubernetes (IsExtendedResourceName)."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.label_key(f"requests.{name}")
 
 
 def may_overcommit(name: str) -> bool:
-    """Whether limits can be greater than requests (IsOvercommitAllowed)."""
+    """Return whether limits can be greater than requests (IsOvercommitAllowed)."""
     return is_native(name) and not name.startswith(HUGE)
 
 
 def is_whole(amount: quantity.Quantity) -> bool:
-    """Whether the amount has no fraction."""
+    """Return whether the amount has no fraction."""
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 

@@ -41,8 +41,8 @@ _MINORS = len(releases.RECORDED)
 
 @caches.of_values(_MINORS)
 def read(minor: int = releases.NEWEST.minor) -> tuple[Resource, ...]:
-    """The built-in resources of a minor, groups in discovery's order, plurals sorted within a
-    group."""
+    """Return the built-in resources of a minor, groups in discovery's order, plurals sorted within
+    a group."""
     lines = _INDEX.read_text(encoding="utf-8").splitlines()
     described = (_of_minor(line, minor) for line in lines if line and not line.startswith("#"))
     return tuple(_resource(line) for line in described if line)

@@ -50,7 +50,7 @@ def merge(first: Sequence[Object], second: Sequence[Object]) -> list[Object]:
 
 
 def covers(wide: Object, narrow: Object) -> bool:
-    """Whether `wide` tolerates everything that `narrow` tolerates."""
+    """Return whether `wide` tolerates everything that `narrow` tolerates."""
     if wide == narrow:
         return True
     operator = wide.get("operator", "") or "Equal"

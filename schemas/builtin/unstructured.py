@@ -49,8 +49,8 @@ def _members(go: GoType, data: Any) -> Iterator[str]:
 
 
 def _simple(expected: str, data: Any, actual: str, name: str) -> Iterator[str]:
-    """Go converts numbers to each other, and would make characters of integers; `name` is what
-    the type is called."""
+    """Yield the problem of a value of another type. Go converts numbers to each other, and would
+    make characters of integers; `name` is the name of the type."""
     if expected == actual:
         return
     if actual in _NUMBERS and expected in _NUMBERS:

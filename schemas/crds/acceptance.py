@@ -29,7 +29,7 @@ class _UsedNames:
 
 
 def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | None:
-    """The status that the CRD should have, or None if it already has this status.
+    """Return the status that the CRD should have, or None if it already has this status.
 
     `others` contains at least the CRDs of its group with one of the names in its spec. It can
     contain other CRDs and the CRD itself. `now` is a metav1.Time.
@@ -71,7 +71,8 @@ _ESTABLISHED = conditions.condition(
 
 
 def _untrusted(spec: Object) -> Object | None:
-    """The condition of a CRD with an invalid CA bundle for its conversion webhook, else None.
+    """Return the condition of a CRD with an invalid CA bundle for its conversion webhook, else
+    None.
 
     Such a CRD is not served until the bundle is valid.
     """
@@ -83,7 +84,7 @@ def _untrusted(spec: Object) -> Object | None:
 def _accept(
     requested: Object, accepted: Object, used_names: _UsedNames
 ) -> tuple[Object, Object | None]:
-    """The accepted names, and the last conflict as a condition."""
+    """Return the accepted names, and the last conflict as a condition."""
     names = {"kind": "", "plural": "", **accepted}
     conflict: Object | None = None
     for key, used, reason in (

@@ -36,12 +36,12 @@ class Approval(NamedTuple):
 
 
 def is_protected(group: str) -> bool:
-    """Whether CRDs of the group need approval."""
+    """Return whether CRDs of the group need approval."""
     return any(group == suffix or group.endswith("." + suffix) for suffix in _PROTECTED)
 
 
 def read(crd: Object) -> Approval:
-    """The approval of a CRD, from its annotation."""
+    """Return the approval of a CRD, from its annotation."""
     value = (crd["metadata"].get("annotations") or {}).get(ANNOTATION, "")
     needs = f"protected groups must have approval annotation {gotext.quote(ANNOTATION)}"
     if not value:
@@ -63,7 +63,7 @@ def _is_absolute_url(text: str) -> bool:
 
 
 def validate(crd: Object, old: Object | None) -> list[FieldError]:
-    """The error of a missing or invalid annotation, unless `old` has the same state."""
+    """Return the error of a missing or invalid annotation, unless `old` has the same state."""
     if not is_protected(crd["spec"]["group"]):
         return []
     state, message = read(crd)
@@ -77,7 +77,7 @@ def validate(crd: Object, old: Object | None) -> list[FieldError]:
 
 
 def condition(crd: Object) -> Object | None:
-    """The condition of a CRD in a protected group; None for other groups."""
+    """Return the condition of a CRD in a protected group; None for other groups."""
     if not is_protected(crd["spec"]["group"]):
         return None
     state, message = read(crd)

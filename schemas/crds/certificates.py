@@ -14,14 +14,14 @@ _NOTHING = "data does not contain any valid RSA or ECDSA certificates"
 
 
 def validate(bundle: str, path: str) -> Iterator[FieldError]:
-    """The errors of a base64 bundle. Only the outer structure of certificates is checked."""
+    """Yield the errors of a base64 bundle. Only the outer structure of certificates is checked."""
     problem = _problem(base64.b64decode(bundle))
     if problem:
         yield invalid(path, bundle, f"unable to load root certificates: {problem}")
 
 
 def is_valid(bundle: str) -> bool:
-    """Whether the base64 bundle contains certificates."""
+    """Return whether the base64 bundle contains certificates."""
     return not _problem(base64.b64decode(bundle))
 
 

@@ -12,12 +12,12 @@ APPROVAL = "KubernetesAPIApprovalPolicyConformant"
 
 
 def find(status: Object, kind: str) -> Object | None:
-    """The condition of this type, None without one."""
+    """Return the condition of this type, None without one."""
     return next((c for c in status.get("conditions") or () if c.get("type") == kind), None)
 
 
 def is_true(status: Object, kind: str) -> bool:
-    """Whether the condition of this type has the status "True"."""
+    """Return whether the condition of this type has the status "True"."""
     condition = find(status, kind)
     return condition is not None and condition.get("status") == "True"
 
@@ -35,5 +35,5 @@ def put(status: Object, condition: Object, now: str) -> None:
 
 
 def condition(kind: str, status: str, reason: str, message: str) -> Object:
-    """A condition without a time, which `put` adds."""
+    """Return a condition without a time, which `put` adds."""
     return {"message": message, "reason": reason, "status": status, "type": kind}

@@ -18,7 +18,7 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate(conversion: Object, path: str, *, check_bundle: bool) -> Iterator[FieldError]:
-    """The errors of the conversion; with `check_bundle` also those of the CA bundle."""
+    """Yield the errors of the conversion; with `check_bundle` also those of the CA bundle."""
     strategy = conversion["strategy"]
     yield from naming.validate_choice(strategy, f"{path}.strategy", ("None", "Webhook"))
     webhook = conversion.get("webhook") or {}
@@ -40,7 +40,7 @@ def validate(conversion: Object, path: str, *, check_bundle: bool) -> Iterator[F
 
 
 def client_errors(config: Object, path: str) -> Iterator[FieldError]:
-    """The errors of a webhook's clientConfig (apiserver/pkg/util/webhook/validation.go)."""
+    """Yield the errors of a webhook's clientConfig (apiserver/pkg/util/webhook/validation.go)."""
     url, service = config.get("url"), config.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")

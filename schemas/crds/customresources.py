@@ -108,7 +108,8 @@ class Part(Protocol):
         ...
 
     def validate(self, obj: Object, old: Object | None) -> list[FieldError]:
-        """The errors of a write to this address. Raises StatusError for a code other than 422."""
+        """Return the errors of a write to this address. Raises StatusError for a code other than
+        422."""
         ...
 
 
@@ -213,7 +214,7 @@ class CustomStrategy(Strategy):
         return errors if subresource else self._ruled(errors, obj, old)
 
     def _ruled(self, errors: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
-        """The given errors, and the errors of the kind's own rules for other fields.
+        """Return the given errors, and the errors of the kind's own rules for other fields.
 
         A kind with rules omits upstream's errors without a field if other errors have fields.
         """
@@ -239,7 +240,8 @@ class CustomStrategy(Strategy):
 def _rule_errors(
     context: Context, obj: Object, old: Object | None, earlier: list[FieldError]
 ) -> list[FieldError]:
-    """The errors of the CEL rules, which receive the earlier errors; sends their warnings."""
+    """Return the errors of the CEL rules, which receive the earlier errors; sends their
+    warnings."""
     rules = context.served.rules
     if rules is None:
         return []
@@ -250,7 +252,7 @@ def _rule_errors(
 
 
 def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
-    """The error for a body of another kind, whose metadata and fields are then not validated
+    """Return the error for a body of another kind, whose metadata and fields are then not validated
     (customresource/validator.go, ValidateTypeMeta)."""
     kind = obj.get("kind", served.kind)
     if kind == served.kind:
@@ -259,7 +261,8 @@ def _kind_errors(served: Served, obj: Object) -> list[FieldError]:
 
 
 def _scale_errors(served: Served, obj: Object, *, only_status: bool = False) -> list[FieldError]:
-    """The errors of fields that the scale subresource reads; /status checks only its own fields."""
+    """Return the errors of fields that the scale subresource reads; /status checks only its own
+    fields."""
     paths = served.version.scale
     if paths is None:
         return []
@@ -290,7 +293,8 @@ def _only_status(obj: Object, old: Object) -> None:
 
 
 def _differs(obj: Object, old: Object, has_status: bool) -> bool:
-    """Whether a member other than type and metadata changed; a separate status does not count."""
+    """Return whether a member other than type and metadata changed; a separate status does not
+    count."""
     left = {key for key in obj if key not in _ENVELOPE}
     right = {key for key in old if key not in _ENVELOPE}
     if has_status:

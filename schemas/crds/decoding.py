@@ -15,7 +15,7 @@ _NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
 def decode(body: Object, empties: list[Empty] | None = None) -> tuple[Object, list[str]]:
-    """The CRD as kube-apiserver decodes it, and its unknown fields as strict errors.
+    """Return the CRD as kube-apiserver decodes it, and its unknown fields as strict errors.
 
     Unknown fields under `items` and `additionalProperties` are dropped without an error, because
     their Go types decode themselves. Adds omitted empty lists and maps to `empties`. Raises

@@ -41,18 +41,19 @@ class _Position:
 
 
 def validate(schema: Object, path: str, minor: int) -> list[FieldError]:
-    """All errors of the defaults of a structural schema in a minor."""
+    """Return all errors of the defaults of a structural schema in a minor."""
     root = schema if schema.get(EMBEDDED) else {**schema, EMBEDDED: True}
     return list(_node(root, path, _Position(root, minor=minor)))
 
 
 def default_errors(node: Object, minor: int) -> list[FieldError]:
-    """All errors of the defaults of a node and the nodes below it, with paths from the node."""
+    """Return all errors of the defaults of a node and the nodes below it, with paths from the
+    node."""
     return list(_node(node, "", _Position(node, minor=minor)))
 
 
 def has_any(schema: Object) -> bool:
-    """Whether the schema or one below it has a default."""
+    """Return whether the schema or one below it has a default."""
     if "default" in schema:
         return True
     below = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("not")]
@@ -63,7 +64,7 @@ def has_any(schema: Object) -> bool:
 
 
 def _node(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
-    """The errors of a node and its children.
+    """Yield the errors of a node and its children.
 
     Additional properties are not visited, because other checks forbid defaults in them.
     """
@@ -93,7 +94,7 @@ _BELOW_NOTHING = frozenset(_BELOW).isdisjoint
 
 
 def _is_leaf(node: Object) -> bool:
-    """Whether no default is below a node, and its own is plain, as for most nodes."""
+    """Return whether no default is below a node, and its own is plain, as for most nodes."""
     if "properties" in node or ("default" in node and not _is_plain(node)):
         return False
     items = node.get("items")
@@ -101,8 +102,8 @@ def _is_leaf(node: Object) -> bool:
 
 
 def _is_plain(node: Object) -> bool:
-    """Whether the default is a scalar that fits a schema with only a type and limits, as for most
-    defaults."""
+    """Return whether the default is a scalar that fits a schema with only a type and limits, as for
+    most defaults."""
     value = node["default"]
     if _TYPES.get(node.get("type", "")) is not type(value) or not node.keys() <= _PLAIN:
         return False
@@ -116,7 +117,8 @@ def _is_plain(node: Object) -> bool:
 
 
 def _value(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
-    """The errors of a default. A node without errors is checked once for all versions and kinds."""
+    """Yield the errors of a default. A node without errors is checked once for all versions and
+    kinds."""
     key = _FINE.key(node, position.minor)
     if _FINE.get(key):
         return
@@ -142,7 +144,8 @@ def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
 
 
 def _pruned(node: Object, value: Any) -> Any:
-    """The value without unknown fields; wrapped in an object, because the value can be a list."""
+    """Return the value without unknown fields; wrapped in an object, because the value can be a
+    list."""
     obj = {"value": copy.deepcopy(value)}
     around = {"type": "object", "properties": {"value": node}}
     CompiledSchema(around, resource_root=False).prune(obj)
@@ -158,7 +161,7 @@ def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iter
 
 
 def _inside_metadata(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
-    """The errors of a default in metadata, checked in a resource with no other members."""
+    """Yield the errors of a default in metadata, checked in a resource with no other members."""
     value: Any = copy.deepcopy(node["default"])
     for step in reversed(position.way):
         value = [value] if step == 0 else {step: value}
@@ -175,7 +178,7 @@ def _inside_metadata(node: Object, path: str, position: _Position) -> Iterator[F
 
 
 def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
-    """The errors of the type and metadata of the resources in a value."""
+    """Return the errors of the type and metadata of the resources in a value."""
     try:
         embedded.coerce(schema.node, copy.deepcopy(value), [])
     except DecodeError as refused:
@@ -185,7 +188,7 @@ def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
 
 
 def _moved(error: FieldError, path: str) -> FieldError:
-    """An error of a value with the path of its default."""
+    """Return an error of a value with the path of its default."""
     if error.field in ("", "<nil>"):
         return error._replace(field=path)
     dot = "" if error.field.startswith(".") else "."

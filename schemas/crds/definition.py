@@ -16,7 +16,7 @@ from inkube.schemas.objects import Object
 
 
 def to_definition(crd: Object) -> Definition:
-    """The definition of a valid CRD, with its accepted names, or else those of the spec."""
+    """Return the definition of a valid CRD, with its accepted names, or else those of the spec."""
     spec = crd["spec"]
     status = crd.get("status") or {}
     accepted = status.get("acceptedNames") or {}
@@ -88,7 +88,7 @@ def _column(column: Object) -> Column:
 
 
 def _warning(version: Object, spec: Object) -> str:
-    """The deprecation warning: the version's text, or one that names a better version.
+    """Return the deprecation warning: the version's text, or one that names a better version.
 
     "" if the version is not deprecated. Follows crd_handler.go.
     """

@@ -19,7 +19,7 @@ _MAX_WARNING = 256
 
 
 def validate_columns(columns: Sequence[Object], path: str) -> Iterator[FieldError]:
-    """The errors of printer columns; `path` is that of the list."""
+    """Yield the errors of printer columns; `path` is that of the list."""
     types = f"must be one of {','.join(_COLUMN_TYPES)}"
     for index, column in enumerate(columns):
         at = f"{path}[{index}]"
@@ -39,7 +39,7 @@ def validate_columns(columns: Sequence[Object], path: str) -> Iterator[FieldErro
 
 
 def validate_subresources(subresources: Object | None, path: str) -> Iterator[FieldError]:
-    """The errors in the paths of the scale subresource."""
+    """Yield the errors in the paths of the scale subresource."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -70,7 +70,7 @@ def _simple_path(text: str, path: str) -> Iterator[FieldError]:
 def validate_selectable(
     fields: Sequence[Object], schema: Object, path: str
 ) -> Iterator[FieldError]:
-    """The errors of selectable fields: they must exist, be scalars, and be at most eight."""
+    """Yield the errors of selectable fields: they must exist, be scalars, and be at most eight."""
     seen: set[str] = set()
     for index, selectable in enumerate(fields):
         at, json_path = f"{path}[{index}].jsonPath", selectable["jsonPath"]
@@ -100,7 +100,7 @@ _NOT_SELECTABLE = (
 
 
 def validate_deprecation(version: Object, path: str) -> Iterator[FieldError]:
-    """The errors of the warning of a deprecated version."""
+    """Yield the errors of the warning of a deprecated version."""
     warning = version.get("deprecationWarning")
     if warning is None:
         return

@@ -13,7 +13,8 @@ FORMATS_WARN = 36
 
 
 def warnings(crd: Object, old: Object | None = None) -> list[str]:
-    """Texts for Warning headers about the formats that the old definition does not have, sorted."""
+    """Return texts for Warning headers about the formats that the old definition does not have,
+    sorted."""
     new = _formats(crd) - (_formats(old) if old is not None else set())
     return [f"unrecognized format {gotext.quote(name)}" for name in sorted(new)]
 

@@ -28,7 +28,7 @@ class Spec:
 
 
 def of(spec: Object) -> Spec:
-    """The internal view of a v1 spec, which is not changed."""
+    """Return the internal view of a v1 spec, which is not changed."""
     versions = spec.get("versions") or []
     if not versions:
         return Spec(spec, [], {})

@@ -28,7 +28,7 @@ _ANYWHERE = _Position()
 
 
 def validate(schema: Object, path: str) -> list[FieldError]:
-    """All errors of the schema's keywords, without those of rules' expressions."""
+    """Return all errors of the schema's keywords, without those of rules' expressions."""
     return list(_node(schema, path, _ANYWHERE, is_root=True))
 
 
@@ -76,7 +76,7 @@ _BRANCHES = frozenset({"allOf", "anyOf", "oneOf", "not", "definitions", "depende
 
 
 def _keywords(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
-    """The errors of the less common keywords."""
+    """Yield the errors of the less common keywords."""
     if position.no_defaults and "default" in node:
         yield forbidden(f"{path}.default", f"must not be set {position.no_defaults}")
     for key in ("id", "patternProperties", "definitions"):

@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 
 
 def validate_name(name: str, spec: Object, *, prefix: bool = False) -> list[str]:
-    """The problems of the name of a CRD, or of its beginning if `prefix`."""
+    """Return the problems of the name of a CRD, or of its beginning if `prefix`."""
     problems = names.subdomain(name, prefix)
     if name != f"{spec['names']['plural']}.{spec['group']}":
         problems.append('must be spec.names.plural+"."+spec.group')
@@ -19,7 +19,7 @@ def validate_name(name: str, spec: Object, *, prefix: bool = False) -> list[str]
 
 
 def validate_group(group: str, path: str) -> Iterator[FieldError]:
-    """The errors of the group, which must be a domain."""
+    """Yield the errors of the group, which must be a domain."""
     if not group:
         yield required(path)
     elif problems := names.dns1123_subdomain(group):
@@ -29,7 +29,7 @@ def validate_group(group: str, path: str) -> Iterator[FieldError]:
 
 
 def validate_choice(value: str, path: str, choices: tuple[str, ...]) -> Iterator[FieldError]:
-    """The errors of a required value with a list of choices (validateEnumStrings)."""
+    """Yield the errors of a required value with a list of choices (validateEnumStrings)."""
     if not value:
         yield required(path)
     elif value not in choices:
@@ -37,14 +37,14 @@ def validate_choice(value: str, path: str, choices: tuple[str, ...]) -> Iterator
 
 
 def validate_required(names: Object, path: str) -> Iterator[FieldError]:
-    """The errors of missing names in a spec; a status does not need them."""
+    """Yield the errors of missing names in a spec; a status does not need them."""
     for key in ("plural", "singular", "kind", "listKind"):
         if not names.get(key):
             yield required(f"{path}.{key}")
 
 
 def validate(names: Object, path: str) -> Iterator[FieldError]:
-    """The errors in the format of a kind's names, in spec or status."""
+    """Yield the errors in the format of a kind's names, in spec or status."""
     for key in ("plural", "singular"):
         yield from _label(names.get(key), f"{path}.{key}")
     for key in ("kind", "listKind"):

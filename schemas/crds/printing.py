@@ -18,27 +18,28 @@ Member = tuple[str, str, Printer]
 
 
 def schema(value: Object) -> Verbatim:
-    """The text of a JSONSchemaProps."""
+    """Return the text of a JSONSchemaProps."""
     return Verbatim(_schema(value))
 
 
 def items(value: Any) -> Verbatim:
-    """The text of a JSONSchemaPropsOrArray."""
+    """Return the text of a JSONSchemaPropsOrArray."""
     return Verbatim(_schema_or_list("JSONSchemas")(value))
 
 
 def versions(value: Sequence[Object] | None) -> Verbatim:
-    """The text of versions without the members that moved to the top of the spec (`internal`)."""
+    """Return the text of versions without the members that moved to the top of the spec
+    (`internal`)."""
     return Verbatim(_list(_version)(value))
 
 
 def string(value: str) -> str:
-    """A Go string as JSON."""
+    """Return a Go string as JSON."""
     return gotext.compact_json(value)
 
 
 def schema_fields(value: Object) -> list[str]:
-    """The Go names of the schema's fields that have a value, in declared order."""
+    """Return the Go names of the schema's fields that have a value, in declared order."""
     return [go_name for go_name, name, _ in _SCHEMA if name in value]
 
 

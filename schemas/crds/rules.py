@@ -25,7 +25,7 @@ _ONE_LINE = "must not contain line breaks"
 
 
 def validate(node: Object, path: str) -> Iterator[FieldError]:
-    """The errors of the texts of the node's rules."""
+    """Yield the errors of the texts of the node's rules."""
     for index, rule in enumerate(node[KEY]):
         at = f"{path}.{KEY}[{index}]"
         yield from _texts(rule, at)

@@ -24,7 +24,7 @@ _IF_STATUS = "at the root of the schema if the status subresource is enabled"
 def validate(
     schema: Object | None, path: str, *, has_status: bool, unchanged: bool, minor: int
 ) -> Iterator[FieldError]:
-    """All errors of the schema at `path` in a minor."""
+    """Yield all errors of the schema at `path` in a minor."""
     if schema is None:
         return
     key = _CLEAN.key(schema, has_status, unchanged, minor)
@@ -60,7 +60,8 @@ def _errors(
 
 
 def _root(schema: Object, path: str, *, has_status: bool) -> Iterator[FieldError]:
-    """The errors of keywords that the root cannot have; with `has_status` only the first one."""
+    """Yield the errors of keywords that the root cannot have; with `has_status` only the first
+    one."""
     for name in printing.schema_fields(schema) if has_status else ():
         if name == "Type" and schema["type"] != "object":
             detail = f'only "object" is allowed as the type {_IF_STATUS}'

@@ -51,8 +51,8 @@ _SCALARS = frozenset({"boolean", "integer", "number", "string"})
 
 
 def is_simple(node: Object) -> bool:
-    """Whether a node is a scalar with only simple keywords, or a list of such scalars without
-    defaults and rules, as nine of ten nodes are."""
+    """Return whether a node is a scalar with only simple keywords, or a list of such scalars
+    without defaults and rules, as nine of ten nodes are."""
     kind = node.get("type")
     if kind == "array" and node.keys() <= _SIMPLE_LIST:
         items = node.get("items")
@@ -69,7 +69,7 @@ class Unconvertible(Exception):
 
 
 def validate(schema: Object, path: str) -> list[FieldError]:
-    """Every reason why the schema is not structural, sorted. Raises Unconvertible."""
+    """Return every reason why the schema is not structural, sorted. Raises Unconvertible."""
     errors = [*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)]
     return sorted(errors, key=FieldError.text)
 
@@ -167,13 +167,15 @@ def _root_metadata(node: Object, path: str) -> Iterator[FieldError]:
 
 
 def _int_or_string_places(node: Object) -> list[Any]:
-    """The anyOf lists that can contain types: that of the node, and that of its first allOf."""
+    """Return the anyOf lists that can contain types: that of the node, and that of its first
+    allOf."""
     places = [node.get("anyOf"), *(sub.get("anyOf") for sub in node.get("allOf", ())[:1])]
     return [place for place in places if place == _INT_OR_STRING]
 
 
 def _value_validation(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
-    """The errors of combinators and pattern of a node, nested or not; ignores `spared` anyOfs."""
+    """Yield the errors of combinators and pattern of a node, nested or not; ignores `spared`
+    anyOfs."""
     if node.get(PRESERVE) is False:
         raise Unconvertible(f"internal error: '{PRESERVE}' must be true or undefined")
     for key in ("anyOf", "allOf", "oneOf"):
@@ -209,7 +211,7 @@ _FORBIDDEN_NESTED = (
 
 
 def _nested(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
-    """The errors of a node under allOf, anyOf, oneOf or not."""
+    """Yield the errors of a node under allOf, anyOf, oneOf or not."""
     if not _UNSUPPORTED_KEYS.isdisjoint(node):
         _refuse_unsupported(node)
     yield from _value_validation(node, path, spared)
@@ -230,7 +232,7 @@ def _nested(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
 
 
 def _completeness(value: Object, node: Object, value_path: str, path: str) -> Iterator[FieldError]:
-    """The errors of fields in combinators of the root that are not declared outside of them.
+    """Yield the errors of fields in combinators of the root that are not declared outside of them.
 
     Combinators of deeper nodes are not checked.
     """

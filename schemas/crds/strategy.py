@@ -117,5 +117,5 @@ _NEVER_ESTABLISHED = conditions.condition(
 
 
 def _storage_versions(spec: Object) -> list[str]:
-    """The name of the first version with `storage`, as a list with at most one item."""
+    """Return the name of the first version with `storage`, as a list with at most one item."""
     return [v["name"] for v in spec.get("versions") or () if v.get("storage")][:1]

@@ -19,7 +19,7 @@ _MAP_TYPES = ("atomic", "granular")
 
 
 def validate(node: Object, path: str) -> Iterator[FieldError]:
-    """The errors of the node's list and map types."""
+    """Yield the errors of the node's list and map types."""
     map_type, list_type = node.get(MAP_TYPE), node.get(LIST_TYPE)
     if map_type is not None:
         yield from _typed(node, "object", MAP_TYPE, path)

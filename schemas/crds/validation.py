@@ -26,19 +26,19 @@ from inkube.schemas.objects import Object
 
 
 def validate_create(crd: Object, minor: int = releases.NEWEST.minor) -> list[FieldError]:
-    """All errors of a new CRD in a minor, with those of its metadata."""
+    """Return all errors of a new CRD in a minor, with those of its metadata."""
     return [*_metadata(crd), *_bounded(crd, None, minor)]
 
 
 def validate_update(
     crd: Object, old: Object, minor: int = releases.NEWEST.minor
 ) -> list[FieldError]:
-    """All errors of a CRD that replaces `old`, except those of its metadata."""
+    """Return all errors of a CRD that replaces `old`, except those of its metadata."""
     return _bounded(crd, old, minor)
 
 
 def validate_status_update(crd: Object, old: Object) -> list[FieldError]:
-    """All errors of a new status; stored versions are not checked."""
+    """Return all errors of a new status; stored versions are not checked."""
     return list(naming.validate(crd["status"]["acceptedNames"], "status.acceptedNames"))
 
 
@@ -50,7 +50,8 @@ def _metadata(crd: Object) -> list[FieldError]:
 
 
 def _bounded(crd: Object, old: Object | None, minor: int) -> list[FieldError]:
-    """All errors of a CRD, or only one about its size if its rules are too large to compile."""
+    """Return all errors of a CRD, or only one about its size if its rules are too large to
+    compile."""
     return expressionsize.errors(crd["spec"], "spec") or list(_validate(crd, old, minor))
 
 
@@ -102,7 +103,7 @@ def _schemas_present(spec: internal.Spec) -> Iterator[FieldError]:
 
 
 def _preserving(spec: internal.Spec) -> Iterator[FieldError]:
-    """The errors of defaults and webhooks in combination with preserveUnknownFields."""
+    """Yield the errors of defaults and webhooks in combination with preserveUnknownFields."""
     schemas = [_schema_of(version) for version in (spec.shared, *spec.versions)]
     if any(schema is not None and defaultvalues.has_any(schema) for schema in schemas):
         detail = "must be false in order to use defaults in the schema"
@@ -175,7 +176,7 @@ def _has_status(version: Object) -> bool:
 
 
 def _unchanged(crd: Object, old: Object | None) -> set[str]:
-    """The names of versions with an unchanged schema."""
+    """Return the names of versions with an unchanged schema."""
     if old is None:
         return set()
     before = {v["name"]: _schema_of(v) for v in old["spec"].get("versions") or ()}
@@ -187,7 +188,7 @@ def _unchanged(crd: Object, old: Object | None) -> set[str]:
 
 
 def _checks_bundle(old: Object | None) -> bool:
-    """Whether the CA bundle is checked.
+    """Return whether the CA bundle is checked.
 
     It is not if the CRD is new or was not established, or if the old bundle was invalid.
     """

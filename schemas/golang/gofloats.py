@@ -75,7 +75,7 @@ def _special(value: float) -> str | None:
 
 
 def _shortest(value: float) -> tuple[str, str, int]:
-    """Sign, shortest digits that read back as the value, exponent of the first digit."""
+    """Return sign, shortest digits that read back as the value, exponent of the first digit."""
     sign, digits, exponent = Decimal(repr(value)).as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits)).lstrip("0")

@@ -73,7 +73,7 @@ def loads(body: bytes, *, texts: bool = False) -> Any:
 
 
 def may_hold_floats(data: bytes) -> bool:
-    """Whether `settle_numbers` can change the value with this text, which orjson wrote."""
+    """Return whether `settle_numbers` can change the value with this text, which orjson wrote."""
     if _POINT in data and _POINTS.search(data) is not None:
         return True
     return _EXPONENT in data and _EXPONENTS.search(data) is not None

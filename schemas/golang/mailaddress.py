@@ -12,7 +12,7 @@ class _Malformed(Exception):
 
 
 def is_address(text: str) -> bool:
-    """Whether mail.ParseAddress(text) finds exactly one address."""
+    """Return whether mail.ParseAddress(text) finds exactly one address."""
     try:
         parser = _Parser(text)
         parser.mailbox()
@@ -30,7 +30,7 @@ class _Parser:
         self._at = 0
 
     def at_end(self) -> bool:
-        """Whether the whole text is read."""
+        """Return whether the whole text is read."""
         return self._at >= len(self._text)
 
     def mailbox(self, *, or_group: bool = True) -> None:

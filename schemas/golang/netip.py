@@ -99,7 +99,7 @@ class Prefix:
         return addr.value >> shift == self.addr.value >> shift
 
     def contains_prefix(self, other: "Prefix") -> bool:
-        """Whether this prefix contains every address of the other."""
+        """Return whether this prefix contains every address of the other."""
         return self.length <= other.length and self.contains(other.addr)
 
 

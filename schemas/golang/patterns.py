@@ -94,7 +94,7 @@ def _freedom(tree: Any) -> tuple[int, int]:
 
 
 def _is_settled(tree: Any, index: int) -> bool:
-    """Whether the next character ends a repeated class, such as the digits in `[0-9]+m`."""
+    """Return whether the next character ends a repeated class, such as the digits in `[0-9]+m`."""
     item = tree[index]
     while item[0] is ops.SUBPATTERN and len(item[1][3]) == 1:
         item = item[1][3][0]
@@ -115,7 +115,8 @@ def _freedom_of_repeat(value: Any) -> tuple[int, int]:
 
 
 def _one_way(body: Any) -> bool:
-    """Whether only one part has a variable length, so that a text matches in one way at most."""
+    """Return whether only one part has a variable length, so that a text matches in one way at
+    most."""
     while len(body) == 1 and body[0][0] is ops.SUBPATTERN:
         body = body[0][1][3]
     varying = [value for op, value in body if op is ops.MAX_REPEAT and value[0] != value[1]]
@@ -137,7 +138,7 @@ def _single(body: Any) -> bool:
 
 
 def _separated(body: Any) -> bool:
-    """Whether the group starts with a character that no other part of it can match."""
+    """Return whether the group starts with a character that no other part of it can match."""
     while len(body) == 1 and body[0][0] is ops.SUBPATTERN:
         body = body[0][1][3]
     if not body or body[0][0] is not ops.LITERAL:

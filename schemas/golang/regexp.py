@@ -27,19 +27,19 @@ class PublicBinding:
             self._error = error.args[0]
 
     def ok(self) -> bool:
-        """Whether the pattern is valid."""
+        """Return whether the pattern is valid."""
         return not self._error
 
     def error(self) -> bytes:
-        """Why it is not."""
+        """Return why it is not."""
         return self._error
 
     def ProgramSize(self) -> int:  # noqa: N802 # as in C++
-        """The number of steps of its program."""
+        """Return the number of steps of its program."""
         return int(self._pattern.programsize)
 
     def Match(self, _: object, data: bytes, start: int, end: int) -> list[tuple[int, int]]:  # noqa: N802
-        """The positions of the leftmost match and its groups; -1 without one."""
+        """Return the positions of the leftmost match and its groups; -1 without one."""
         match = self._pattern.search(data, start, end)
         return [(-1, -1)] if match is None else [match.span()]
 
@@ -219,7 +219,7 @@ class _Level:
         self._items = self._item = 0
 
     def height(self) -> int:
-        """The height of the whole content, as one item."""
+        """Return the height of the whole content, as one item."""
         self.close()
         return max(self._highest, 1) + self.choices + self.is_group
 

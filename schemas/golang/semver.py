@@ -69,7 +69,7 @@ def parse(text: str, *, normalize: bool = False) -> Version:
 
 
 def is_valid(text: str, *, normalize: bool = False) -> bool:
-    """Whether `parse` accepts the text."""
+    """Return whether `parse` accepts the text."""
     try:
         parse(text, normalize=normalize)
     except ValueError:

@@ -54,7 +54,7 @@ def parse_bool(text: str) -> bool:
 
 
 def failed(function: str, text: str, error: str) -> ValueError:
-    """The error of a strconv function (`strconv.NumError`)."""
+    """Return the error of a strconv function (`strconv.NumError`)."""
     return ValueError(f"strconv.{function}: parsing {gotext.quote(text)}: {error}")
 
 

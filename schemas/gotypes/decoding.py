@@ -287,8 +287,8 @@ class _Walk:
 
 
 def _is_canonical(go: GoType, data: Any) -> bool:
-    """Whether a value of a struct without required members has only scalars, each with the type of
-    its field and not empty: it is encoded as it is."""
+    """Return whether a value of a struct without required members has only scalars, each with the
+    type of its field and not empty: it is encoded as it is."""
     if data.__class__ is not dict or go.always:
         return False
     for key, value in data.items():

@@ -758,7 +758,7 @@ class _Format:
     # ---------------------------------------------------------------------- long texts
 
     def compares_text(self, node: _Node) -> bool:
-        """Whether two texts are compared by characters."""
+        """Return whether two texts are compared by characters."""
         if self.mark or not node.differs or node.old is None or node.new is None:
             return False
         return node.value.kind == "string" and min(len(node.old.held), len(node.new.held)) >= _SHORT

@@ -110,12 +110,12 @@ _KEY_EXAMPLES = ("MyName", "my.name", "123-abc")
 
 
 def is_label(text: str) -> bool:
-    """Whether `dns1123_label` finds no error. Results are cached."""
+    """Return whether `dns1123_label` finds no error. Results are cached."""
     return len(text) <= _MAX_LABEL and _is_label(text)
 
 
 def is_label_pair(key: str, value: str) -> bool:
-    """Whether `label_key` and `label_value` find no error; cached like `is_label`."""
+    """Return whether `label_key` and `label_value` find no error; cached like `is_label`."""
     short = len(value) <= _MAX_LABEL and len(key) <= _MAX_SUBDOMAIN + 1 + _MAX_LABEL
     return short and _is_label_pair(key, value)
 

@@ -135,7 +135,7 @@ def _marks(meta: Meta, path: str) -> list[FieldError]:
 
 
 def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
-    """The errors of labels (ValidateLabels)."""
+    """Yield the errors of labels (ValidateLabels)."""
     for key, value in labels.items():
         if names.is_label_pair(key, value):
             continue
@@ -146,7 +146,7 @@ def label_errors(labels: Mapping[str, str], path: str) -> Iterator[FieldError]:
 
 
 def annotation_errors(annotations: Mapping[str, str], path: str) -> Iterator[FieldError]:
-    """The errors of annotations: their keys and total size (ValidateAnnotations)."""
+    """Yield the errors of annotations: their keys and total size (ValidateAnnotations)."""
     size = 0
     for key, value in annotations.items():
         size += len(key.encode()) + len(value.encode())

@@ -211,7 +211,7 @@ class Unreadable(ValueError):
 
 
 def parse(model: type[R], obj: Object) -> R:
-    """The typed form of a plain object. Raises Unreadable."""
+    """Return the typed form of a plain object. Raises Unreadable."""
     try:
         return model.model_validate(obj)
     except ValidationError as error:
@@ -219,7 +219,7 @@ def parse(model: type[R], obj: Object) -> R:
 
 
 def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
-    """The typed object with its readable members, and the errors of the other members.
+    """Return the typed object with its readable members, and the errors of the other members.
 
     Access to a member with an error, or to a required member that is missing, raises Unread.
     """
@@ -230,7 +230,8 @@ def parse_partly(model: type[R], obj: Object) -> tuple[R, list[FieldError]]:
 
 
 def parse_except(model: type[R], obj: Object, wrong: Iterable[str]) -> R:
-    """The typed object with its readable members, without members that have an error in `wrong`.
+    """Return the typed object with its readable members, without members that have an error in
+    `wrong`.
 
     `wrong` has the paths of fields with errors. Access to such a member raises Unread. A readable
     list or map stays whole, although some of its items have errors.
@@ -277,7 +278,8 @@ def _read(model: type[M], members: Object) -> M:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model of a member with the type of a model or a union with one; None for other types."""
+    """Return the model of a member with the type of a model or a union with one; None for other
+    types."""
     for member_type in (annotation, *get_args(annotation)):
         if isinstance(member_type, type) and issubclass(member_type, BaseModel):
             return member_type
@@ -285,12 +287,12 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def dump(part: BaseModel) -> Object:
-    """The plain form of a model, with the members that were passed or set."""
+    """Return the plain form of a model, with the members that were passed or set."""
     return part.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def to_crd(definition: Definition) -> Object:
-    """The CustomResourceDefinition that declares the same kind in any cluster."""
+    """Return the CustomResourceDefinition that declares the same kind in any cluster."""
     names = definition.names
     listed: Object = {"plural": names.plural, "singular": names.singular, "kind": names.kind}
     listed["listKind"] = names.list_kind
@@ -417,7 +419,8 @@ def _definition(
 
 
 def with_empty_errors(definition: Definition) -> Definition:
-    """The same kind with the default status `fieldErrors: []`, unless the kind has a zero status.
+    """Return the same kind with the default status `fieldErrors: []`, unless the kind has a zero
+    status.
 
     Clients can then read the list before a controller has processed the object. Raises ValueError
     if the status has a required member, because the controller of checks does not write it.

@@ -30,7 +30,7 @@ _FORMATS = frozenset(
 
 
 def structural(model: type[BaseModel]) -> Schema:
-    """The schema of a whole kind: its root with spec, status and all other declared members.
+    """Return the schema of a whole kind: its root with spec, status and all other declared members.
 
     Raises ValueError for a default that the schema of its field refuses.
     """
@@ -106,8 +106,8 @@ def check_default(name: str, schema: Schema, default: Any) -> None:
 
 
 def _refusals(schema: Schema, default: Any) -> list[FieldError]:
-    """The errors of a default, with paths below it: those of a CRD's default, and repeated members
-    of sets and keyed lists."""
+    """Return the errors of a default, with paths below it: those of a CRD's default, and repeated
+    members of sets and keyed lists."""
     errors = crds.default_errors({**schema, "default": default}, releases.NEWEST.minor)
     if not errors:
         holder = {"type": "object", "properties": {"default": schema}}
@@ -117,13 +117,13 @@ def _refusals(schema: Schema, default: Any) -> list[FieldError]:
 
 
 def _below(path: str) -> str:
-    """The part of a path below the default."""
+    """Return the part of a path below the default."""
     return path.removeprefix(".").removeprefix("default").removeprefix(".")
 
 
 def _without_nulls(value: Any) -> Any:
-    """A default without members that are None: an optional member is absent, as no schema accepts
-    null."""
+    """Return a default without members that are None: an optional member is absent, as no schema
+    accepts null."""
     if isinstance(value, dict):
         return {name: _without_nulls(item) for name, item in value.items() if item is not None}
     return [_without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -148,7 +148,7 @@ class Checks:
             yield warning(read, text)
 
     def facts(self, read: Read, *, with_references: bool) -> Facts:
-        """What the checks of a whole set need to know of an object."""
+        """Return what the checks of a whole set need to know of an object."""
         kinds = self.kinds.find(GVK.of(read.value["apiVersion"], read.value["kind"]))
         namespaced = not kinds or kinds[0].definition.namespaced
         return facts_of(read, namespaced=namespaced, with_references=with_references)
@@ -177,7 +177,7 @@ class Checks:
 
 
 def warning(read: Read, text: str) -> Finding:
-    """A server's warning, at the field that its text begins with."""
+    """Return a server's warning, at the field that its text begins with."""
     path, _, _ = text.partition(": ")
     named = path if _PATH.fullmatch(path) else ""
     message = text.removeprefix(f"{path}: ") if named else text
@@ -192,7 +192,7 @@ def _unreadable(part: Unreadable) -> Finding:
 
 
 def _named_place(document: Document, message: str) -> Place | None:
-    """The place of the line that a message names."""
+    """Return the place of the line that a message names."""
     named = _LINE.search(message)
     return document.place_in_line(int(named[1])) if named else None
 
@@ -218,7 +218,7 @@ def _decoded(
 
 
 def _name(obj: Object, metadata: Object, kind: Checked) -> str:
-    """The name that a server gives to an object without one."""
+    """Return the name that a server gives to an object without one."""
     generate = metadata.get("generateName")
     computed = "" if generate else kind.strategy.compute_name(obj)
     prefix = generate or kind.strategy.name_prefix(obj)
@@ -227,14 +227,14 @@ def _name(obj: Object, metadata: Object, kind: Checked) -> str:
 
 
 def _stored(value: Object, kind: Checked) -> Object:
-    """An old object, as it is stored. Raises DecodeError."""
+    """Return an old object, as it is stored. Raises DecodeError."""
     return _decoded(copy.deepcopy(value), kind, None, None)
 
 
 def _judged(
     kind: Checked, obj: Object, sent: list[Empty], old: Object | None
 ) -> tuple[list[FieldError], list[str]]:
-    """The errors of a create or an update, and the warnings, which a server sends without
+    """Return the errors of a create or an update, and the warnings, which a server sends without
     errors. Raises StatusError for a refusal as a whole."""
     warnings: list[str] = []
     strategy = kind.strategy

@@ -53,7 +53,7 @@ _OF_TYPES = {
 
 
 def code_of(type: str) -> str:
-    """The code for the type of a field error."""
+    """Return the code for the type of a field error."""
     return _OF_TYPES[Type(type)]
 
 
@@ -96,7 +96,7 @@ class Finding:
         return self.severity == "error"
 
     def text(self) -> str:
-        """The finding as one readable line."""
+        """Return the finding as one readable line."""
         where = f"{self.file}:{self.line}:{self.column}"
         word = "" if self.is_error else self.severity
         parts = (where, self.subject, self.field, word, self.message)
@@ -114,7 +114,7 @@ def at(
     hint: str = "",
     on_key: bool = False,
 ) -> Finding:
-    """A finding about a field of an object, or about the whole object without a path.
+    """Return a finding about a field of an object, or about the whole object without a path.
 
     `on_key` places it at the name of the field instead of its value.
     """
@@ -142,7 +142,7 @@ def at_place(
     severity: Severity = "error",
     hint: str = "",
 ) -> Finding:
-    """A finding at a place of the document."""
+    """Return a finding at a place of the document."""
     document = read.document
     return Finding(
         document.file, document.number, place.line, place.column, place.length, read.subject,
@@ -153,7 +153,7 @@ def at_place(
 
 
 def ignored(read: Read, findings: Iterable[Finding]) -> Iterable[Finding]:
-    """The findings that no comment of the document ignores."""
+    """Return the findings that no comment of the document ignores."""
     document = read.document
     if not document.has_comments_for_us:
         return findings

@@ -42,7 +42,7 @@ class ForeignKind(NamedTuple):
 
 
 def kinds_in(path: str, value: Any) -> list[ForeignKind] | None:
-    """The kinds that a JSON file defines, None if it is not a file of schemas."""
+    """Return the kinds that a JSON file defines, None if it is not a file of schemas."""
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("components"), dict):
@@ -77,7 +77,7 @@ def _root(schema: Mapping[str, Any], document: Object) -> Object:
 
 
 def _converted(schema: Any, document: Object, depth: int) -> Object:
-    """A structural schema that accepts whatever the given one accepts."""
+    """Return a structural schema that accepts whatever the given one accepts."""
     schema = _resolved(schema, document)
     if depth > _DEEPEST or not isinstance(schema, dict):
         return {_PRESERVE: True}
@@ -96,7 +96,7 @@ def _converted(schema: Any, document: Object, depth: int) -> Object:
 
 
 def _type(schema: Object, constraints: Object) -> str | None:
-    """The one type of a schema, None without one. Null makes the schema nullable."""
+    """Return the one type of a schema, None without one. Null makes the schema nullable."""
     given = schema.get("type")
     types = set(given) if isinstance(given, list) else {given} - {None}
     for member in ("oneOf", "anyOf"):
@@ -131,7 +131,7 @@ def _members(schema: Object, document: Object, depth: int) -> Object:
 
 
 def _resolved(schema: Any, document: Object) -> Any:
-    """The schema behind `$ref`, or behind an `allOf` of one reference."""
+    """Return the schema behind `$ref`, or behind an `allOf` of one reference."""
     for _ in range(_DEEPEST):
         if not isinstance(schema, dict):
             return schema

@@ -27,7 +27,7 @@ class Declared(Protocol):
         ...
 
     def strategy(self) -> Strategy:
-        """The strategy of the kind."""
+        """Return the strategy of the kind."""
         ...
 
     def mutate(self, obj: Object, old: Object | None) -> Object:
@@ -72,7 +72,7 @@ class Kinds:
 
     @classmethod
     def of_minor(cls, minor: int = releases.NEWEST.minor) -> "Kinds":
-        """The built-in kinds of a minor of Kubernetes."""
+        """Return the built-in kinds of a minor of Kubernetes."""
         found = builtin.definitions(minor)
         return cls(minor, {(each.group, each.names.kind): each for each in found})
 
@@ -85,13 +85,13 @@ class Kinds:
             self._checked.clear()
 
     def known(self) -> list[Definition]:
-        """All kinds that are known by now."""
+        """Return all kinds that are known by now."""
         own = (each.definition for each in self._declared.values())
         defined = (each for several in self.defined.values() for each in several)
         return [*self.of_kubernetes.values(), *defined, *own]
 
     def find(self, gvk: GVK) -> list[Checked]:
-        """The definitions of a version of a kind: none if it is not known, several if CRDs
+        """Return the definitions of a version of a kind: none if it is not known, several if CRDs
         differ."""
         if gvk not in self._checked:
             self._checked[gvk] = list(self._find(gvk))
@@ -144,6 +144,7 @@ class Kinds:
 
 
 def _definition(gvk: GVK, foreign_kind: ForeignKind, minor: int) -> Definition:
-    """The definition of a kind with a schema alone. Its scope is not known, so both are right."""
+    """Return the definition of a kind with a schema alone. Its scope is not known, so both are
+    right."""
     names = Names(plural=f"{gvk.kind.lower()}s", kind=gvk.kind)
     return Definition(gvk.group, names, (Version(gvk.version, foreign_kind.schema),), minor=minor)

@@ -30,7 +30,7 @@ class Decoded(NamedTuple):
     mistakes: list[Mistake]
 
     def is_consequence(self, path: str) -> bool:
-        """Whether an error at a path can follow from a dropped value."""
+        """Return whether an error at a path can follow from a dropped value."""
         return any(
             path == each.path or path.startswith((f"{each.path}.", f"{each.path}["))
             for each in self.mistakes

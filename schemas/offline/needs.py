@@ -50,7 +50,7 @@ def of_object(obj: Object, namespace: str) -> Iterator[Need]:
 
 
 def template_of(obj: Object) -> Object:
-    """The pod, or the template of pods, of an object of one of the kinds in TEMPLATES."""
+    """Return the pod, or the template of pods, of an object of one of the kinds in TEMPLATES."""
     for member in TEMPLATES[obj["kind"]]:
         obj = _dict(obj.get(member))
     return obj
@@ -193,6 +193,6 @@ def _dict(value: Any) -> Object:
 
 
 def _items(value: Any) -> Iterable[tuple[int, Object]]:
-    """The objects of a list with their indexes."""
+    """Return the objects of a list with their indexes."""
     items = value if isinstance(value, list) else ()
     return ((at, item) for at, item in enumerate(items) if isinstance(item, dict))

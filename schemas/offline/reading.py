@@ -98,7 +98,8 @@ Part = Read | Unreadable | Repeated
 
 
 def parts(document: Document) -> Iterator[Part]:
-    """The objects of a document, and what cannot be read in it. Empty documents have no parts."""
+    """Yield the objects of a document, and what cannot be read in it. Empty documents have no
+    parts."""
     whole = Read(document, {})
     try:
         decoded = bodies.decode(document.body, document.media, want_duplicates=True)
@@ -116,8 +117,8 @@ def parts(document: Document) -> Iterator[Part]:
 
 
 def _only_replaces(document: Document, text: str) -> bool:
-    """Whether a key that a server's YAML calls repeated replaces one of a merge (`<<: *base`).
-    kubectl resolves merges before it sends the object."""
+    """Return whether a key that a server's YAML calls repeated replaces one of a merge (`<<:
+    *base`). kubectl resolves merges before it sends the object."""
     told = _REPEATED_KEY.search(text)
     return (
         told is not None
@@ -143,8 +144,8 @@ def _is_list(items: Any) -> bool:
 
 
 def _looks_like(value: Any) -> bool:
-    """Whether a value has a member of objects as objects have it: `kind: discovery#restDescription`
-    and `apiVersion: 2` are of other programs."""
+    """Return whether a value has a member of objects as objects have it: `kind:
+    discovery#restDescription` and `apiVersion: 2` are of other programs."""
     if not isinstance(value, dict):
         return False
     kind = value.get("kind", "")

@@ -47,7 +47,7 @@ class Problem(NamedTuple):
 
 
 def facts_of(read: Read, *, namespaced: bool, with_references: bool) -> Facts:
-    """The facts of an object."""
+    """Return the facts of an object."""
     group, kind, namespace, name = read.key
     home = (namespace or _DEFAULT) if namespaced else ""
     document = read.document
@@ -83,7 +83,8 @@ def _selector(obj: Object) -> Object | None:
 
 
 def _is_readable(selector: Any) -> bool:
-    """Whether a selector has the types of a LabelSelector; others have findings of their own."""
+    """Return whether a selector has the types of a LabelSelector; others have findings of their
+    own."""
     if not isinstance(selector, dict):
         return False
     labels, terms = selector.get("matchLabels") or {}, selector.get("matchExpressions") or []

@@ -18,16 +18,17 @@ class Removal(NamedTuple):
     replacement: str
 
     def is_between(self, old: int, new: int) -> bool:
-        """Whether the first minor without the version is after `old`, and `new` at the latest."""
+        """Return whether the first minor without the version is after `old`, and `new` at the
+        latest."""
         return old < self.minor <= new
 
     def hint(self, gvk: GVK, minor: int) -> str:
-        """What happened to a version that a minor does not serve, and what to do."""
+        """Return what happened to a version that a minor does not serve, and what to do."""
         verb = "was removed in" if self.minor <= minor else "is off by default and ends with"
         return f"{gvk.api_version} {gvk.kind} {verb} Kubernetes 1.{self.minor}; {self.advice(gvk)}"
 
     def advice(self, gvk: GVK) -> str:
-        """What to do."""
+        """Return what to do."""
         if gvk.kind == "PodSecurityPolicy":
             return _NO_POD_SECURITY
         return f"use {self.replacement}" if self.replacement else _HINT_NOTHING
@@ -47,10 +48,10 @@ def _table() -> dict[tuple[str, str], Removal]:
 
 
 def removal_of(gvk: GVK) -> Removal | None:
-    """The removal of a version of a kind, None for one that is not in the table."""
+    """Return the removal of a version of a kind, None for one that is not in the table."""
     return _table().get((gvk.api_version, gvk.kind))
 
 
 def removal_of_version(api_version: str) -> Removal | None:
-    """The removal of a version of a group, None if no kind of it is in the table."""
+    """Return the removal of a version of a group, None if no kind of it is in the table."""
     return next((found for (name, _), found in _table().items() if name == api_version), None)

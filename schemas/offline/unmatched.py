@@ -15,7 +15,7 @@ _DEFINE = "if it is a custom resource, pass its definition with --definitions"
 
 
 def finding(read: Read, gvk: GVK, known: Collection[Definition], minor: int) -> Finding:
-    """The finding for an object whose kind is not known, in the words of kubectl."""
+    """Return the finding for an object whose kind is not known, in the words of kubectl."""
     text = f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"'
     removal = removal_of(gvk)
     if removal is not None:
@@ -34,7 +34,7 @@ def removed_until(read: Read, gvk: GVK, minor: int) -> Iterator[Finding]:
 
 
 def _other_minors(gvk: GVK, minor: int) -> str:
-    """The minors that serve the version, "" if none does."""
+    """Return the minors that serve the version, "" if none does."""
     serving = [
         each.minor
         for each in releases.RECORDED
@@ -51,7 +51,7 @@ def _other_minors(gvk: GVK, minor: int) -> str:
 
 
 def _other_names(gvk: GVK, known: Collection[Definition]) -> str:
-    """The name that was probably meant, "" if none is near."""
+    """Return the name that was probably meant, "" if none is near."""
     named = [each for each in known if each.names.kind.lower() == gvk.kind.lower()]
     own_group = [each for each in named if each.group == gvk.group]
     if not own_group and "." in gvk.group and not gvk.group.endswith(_OF_KUBERNETES):

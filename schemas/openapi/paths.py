@@ -253,7 +253,7 @@ def _phrase(scope: _RequestScope, verb: str) -> str:
 
 
 def _vowel(kind: str) -> bool:
-    """Whether Go's GetArticleForNoun returns "an"."""
+    """Return whether Go's GetArticleForNoun returns "an"."""
     return kind[:1].lower() in "aeio"
 
 

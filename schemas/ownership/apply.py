@@ -63,7 +63,7 @@ def steps(
     versions: Versions | None = None,
     predates: bool = False,
 ) -> Steps[Object]:
-    """The object after `patch` is applied, with its managedFields; `live` is None on create.
+    """Return the object after `patch` is applied, with its managedFields; `live` is None on create.
 
     Both objects are in the version of the request and are not changed; the result shares no parts
     with them. If nothing changes, the result equals `live`, except for new shared owners.
@@ -199,12 +199,12 @@ class _Apply:
             raise status.unknown(str(error)) from error
 
     def _unforgiven(self, conflicts: list[Conflict]) -> list[Conflict]:
-        """The conflicts with fields that the last client-side apply did not set."""
+        """Return the conflicts with fields that the last client-side apply did not set."""
         allowed = self._last_applied()
         return [conflict for conflict in conflicts if not fieldsets.has(allowed, conflict.path)]
 
     def _last_applied(self) -> FieldSet:
-        """Fields of the client-side configuration that are unchanged in the live object."""
+        """Return fields of the client-side configuration that are unchanged in the live object."""
         annotations = (self.live.get("metadata") or {}).get("annotations") or {}
         try:
             config = json.loads(annotations.get(LAST_APPLIED) or "")
@@ -277,7 +277,7 @@ def _sync_last_applied(result: Object, patch: Object) -> None:
 
 
 def _where(obj: Object) -> str:
-    """The object as `namespace/name; group/version, Kind=K`."""
+    """Return the object as `namespace/name; group/version, Kind=K`."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         metadata = {}
@@ -293,6 +293,6 @@ def _gvk(obj: Object) -> str:
 
 
 def _text(obj: Object, member: str) -> str:
-    """A member as unstructured's getters return it: "" if it is not a string."""
+    """Return a member as unstructured's getters return it: "" if it is not a string."""
     value = obj.get(member)
     return value if isinstance(value, str) else ""

@@ -29,7 +29,7 @@ class Comparison(NamedTuple):
     removed: FieldSet
 
     def without(self, ignored: FieldSet) -> "Comparison":
-        """The comparison without the ignored fields and all fields below them."""
+        """Return the comparison without the ignored fields and all fields below them."""
         if not ignored:
             return self
         return Comparison(*(recursive_difference(fields, ignored) for fields in self))
@@ -39,7 +39,8 @@ UNCHANGED = Comparison(EMPTY, EMPTY, EMPTY)
 
 
 def owned(kind: Type, value: Any, *, strict: bool = False) -> FieldSet:
-    """The fields that a configuration claims: leaves, elements, entries of maps, empty objects.
+    """Return the fields that a configuration claims: leaves, elements, entries of maps, empty
+    objects.
 
     Structs with content are not claimed themselves. Raises UntypableError for values that do not
     fit the type, and with `strict` for duplicate elements of a set or keyed list
@@ -49,7 +50,7 @@ def owned(kind: Type, value: Any, *, strict: bool = False) -> FieldSet:
 
 
 def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
-    """The node of one value: `{}` for a claimed leaf, None if the value claims no path."""
+    """Return the node of one value: `{}` for a claimed leaf, None if the value claims no path."""
     shape = value.__class__
     if shape is dict:
         if kind.map is None:
@@ -65,7 +66,7 @@ def _owned(kind: Type, value: Any, strict: bool) -> FieldSet | None:
 
 
 def _fits(kind: Type, value: Any) -> FieldSet:
-    """The node of a leaf. Raises UntypableError if the value does not fit the type."""
+    """Return the node of a leaf. Raises UntypableError if the value does not fit the type."""
     if any(typedvalidation.problems(kind, value)):
         raise UntypableError
     return {}
@@ -121,7 +122,7 @@ def _repeated(elements: list[str]) -> frozenset[str]:
 
 
 def compare(kind: Type, old: Any, new: Any) -> Comparison:
-    """The changes from `old` to `new`, both of this type; duplicates in lists are allowed.
+    """Return the changes from `old` to `new`, both of this type; duplicates in lists are allowed.
 
     Raises UntypableError if a changed part does not fit the type.
     """
@@ -129,8 +130,8 @@ def compare(kind: Type, old: Any, new: Any) -> Comparison:
 
 
 def created(kind: Type, empty: dict[str, Any], new: dict[str, Any]) -> FieldSet:
-    """The fields that a create sets: those that `compare` finds added or modified between the
-    initial content of a kind and a new object, in upstream's order. Raises UntypableError.
+    """Return the fields that a create sets: those that `compare` finds added or modified between
+    the initial content of a kind and a new object, in upstream's order. Raises UntypableError.
 
     Takes a third of the time of `compare`, because the paths of the whole object come from
     `layouts`, and the initial content has few members.
@@ -143,8 +144,8 @@ def created(kind: Type, empty: dict[str, Any], new: dict[str, Any]) -> FieldSet:
 def _without_equal(
     kind: MapType, old: dict[str, Any], new: dict[str, Any], node: FieldSet
 ) -> FieldSet:
-    """The paths of `node`, which are all paths of `new`, without its own and those that are equal
-    in `old`."""
+    """Return the paths of `node`, which are all paths of `new`, without its own and those that are
+    equal in `old`."""
     left = {element: child for element, child in node.items() if element != MEMBER}
     for name, before in old.items():
         child_kind = kind.fields.get(name, kind.element)
@@ -160,7 +161,7 @@ def _without_equal(
 
 
 def _changed(kind: Type, old: Any, new: Any, node: FieldSet) -> FieldSet | None:
-    """The part of `node`, which are all paths of `new`, that a change from `old` causes."""
+    """Return the part of `node`, which are all paths of `new`, that a change from `old` causes."""
     shape = new.__class__
     if shape is dict and old.__class__ is dict and kind.map is not None and not kind.map.atomic:
         return _without_equal(kind.map, old, new, node) or None
@@ -174,7 +175,7 @@ def _changed(kind: Type, old: Any, new: Any, node: FieldSet) -> FieldSet | None:
 
 
 def _compare(kind: Type, old: Any, new: Any) -> Comparison | None:
-    """The change of one value that exists on both sides; None without a change."""
+    """Return the change of one value that exists on both sides; None without a change."""
     if old is new:
         return None
     shape = old.__class__
@@ -218,7 +219,8 @@ class _Changes:
 
 
 def _leaf(node: FieldSet) -> FieldSet:
-    """The canonical form of a node: `{".": {}}`, a change of the path itself, becomes `{}`."""
+    """Return the canonical form of a node: `{".": {}}`, a change of the path itself, becomes
+    `{}`."""
     return {} if len(node) == 1 and MEMBER in node else node
 
 
@@ -280,7 +282,7 @@ def _grouped(kind: ListType, items: list[Any]) -> dict[str, list[Any]]:
 
 
 def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
-    """The change of a value from one JSON type to another, null included."""
+    """Return the change of a value from one JSON type to another, null included."""
     removed, added = _below(kind, old), _below(kind, new)
     if (old is None and added) or (new is None and removed):
         return Comparison(added, EMPTY, removed)
@@ -288,12 +290,13 @@ def _compare_shapes(kind: Type, old: Any, new: Any) -> Comparison | None:
 
 
 def _below(kind: Type, value: Any) -> FieldSet:
-    """The paths below a granular container, without its own path."""
+    """Return the paths below a granular container, without its own path."""
     return layouts.everything(kind, value) if value.__class__ in _CONTAINERS else EMPTY
 
 
 def equals(left: Any, right: Any) -> bool:
-    """Whether two values are equal as in value.Equals: numbers by value, but true is not 1."""
+    """Return whether two values are equal as in value.Equals: numbers by value, but true is not
+    1."""
     if left is right:
         return True
     if left.__class__ is bool or right.__class__ is bool:

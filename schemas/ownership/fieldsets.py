@@ -24,7 +24,7 @@ EMPTY: FieldSet = {}
 
 
 def of(*paths: Sequence[str]) -> FieldSet:
-    """The set of these paths, each a sequence of path elements."""
+    """Return the set of these paths, each a sequence of path elements."""
     result: FieldSet = {}
     for path in paths:
         node: FieldSet = {}
@@ -35,12 +35,12 @@ def of(*paths: Sequence[str]) -> FieldSet:
 
 
 def named(*dotted: str) -> FieldSet:
-    """The set of these fields: `named("spec", "metadata.labels")`."""
+    """Return the set of these fields: `named("spec", "metadata.labels")`."""
     return of(*(tuple(f"f:{name}" for name in path.split(".")) for path in dotted))
 
 
 def parse(fields: Any) -> FieldSet:
-    """The canonical set of a client's FieldsV1. Raises ValueError if it cannot be read.
+    """Return the canonical set of a client's FieldsV1. Raises ValueError if it cannot be read.
 
     Elements of an unknown kind are dropped, as upstream does.
     """
@@ -67,7 +67,7 @@ def _parsed(fields: Any) -> FieldSet:
 
 
 def ordered(fields: FieldSet) -> FieldSet:
-    """The same set with elements in upstream's order, "." first."""
+    """Return the same set with elements in upstream's order, "." first."""
     elements = sorted(fields)
     if elements and elements[-1][0] in "kvi":  # "." and fields sort before these elements
         elements.sort(key=pathelements.order)
@@ -77,7 +77,7 @@ def ordered(fields: FieldSet) -> FieldSet:
 
 
 def union(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The paths that are members of `left` or of `right`."""
+    """Return the paths that are members of `left` or of `right`."""
     if not right or left is right:
         return left
     if not left:
@@ -100,7 +100,8 @@ def _joined(left: FieldSet, right: FieldSet) -> FieldSet:
 
 
 def difference(left: FieldSet, right: FieldSet) -> FieldSet:
-    """Members of `left` that are not members of `right`; children of removed members stay."""
+    """Return members of `left` that are not members of `right`; children of removed members
+    stay."""
     return _difference(left, right, deep=False)
 
 
@@ -129,7 +130,7 @@ def _difference(left: FieldSet, right: FieldSet, *, deep: bool) -> FieldSet:
 
 
 def _reduced(node: FieldSet, other: FieldSet, *, deep: bool) -> FieldSet | None:
-    """One node without the other; None if no member remains."""
+    """Return one node without the other; None if no member remains."""
     if node is other or node == other:
         return None
     removed = not other or MEMBER in other
@@ -145,7 +146,7 @@ def _reduced(node: FieldSet, other: FieldSet, *, deep: bool) -> FieldSet | None:
 
 
 def intersection(left: FieldSet, right: FieldSet) -> FieldSet:
-    """The paths that are members of both sets."""
+    """Return the paths that are members of both sets."""
     result: FieldSet = {}
     if not left or not right:
         return result
@@ -170,12 +171,12 @@ def _common(node: FieldSet, other: FieldSet) -> FieldSet | None:
 
 
 def is_member(node: FieldSet | None) -> bool:
-    """Whether the path of a node is a member itself."""
+    """Return whether the path of a node is a member itself."""
     return node is not None and (not node or MEMBER in node)
 
 
 def has(fields: FieldSet, path: Iterable[str]) -> bool:
-    """Whether the path is a member."""
+    """Return whether the path is a member."""
     node: FieldSet | None = fields
     for element in path:
         node = node.get(element) if node else None
@@ -185,7 +186,7 @@ def has(fields: FieldSet, path: Iterable[str]) -> bool:
 
 
 def leaves(fields: FieldSet) -> FieldSet:
-    """The members that have no members below them."""
+    """Return the members that have no members below them."""
     return {
         element: leaves(node) if node else node
         for element, node in fields.items()
@@ -194,7 +195,8 @@ def leaves(fields: FieldSet) -> FieldSet:
 
 
 def paths(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
-    """Every member, as Set.Iterate: for each level the members in order, then their children."""
+    """Yield every member, as Set.Iterate: for each level the members in order, then their
+    children."""
     elements = sorted((e for e in fields if e != MEMBER), key=pathelements.order)
     for element in elements:
         if is_member(fields[element]):
@@ -205,5 +207,5 @@ def paths(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
 
 
 def show(path: Iterable[str]) -> str:
-    """A path as messages print it: `.spec.ports[number=80].name`."""
+    """Return a path as messages print it: `.spec.ports[number=80].name`."""
     return "".join(map(pathelements.show, path))

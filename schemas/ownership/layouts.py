@@ -32,12 +32,12 @@ class Layout(NamedTuple):
 
 
 def everything(kind: Type, value: Any) -> FieldSet:
-    """The set of all paths. Raises UntypableError."""
+    """Return the set of all paths. Raises UntypableError."""
     return {element: child for element, child in node(kind, value).items() if element != MEMBER}
 
 
 def node(kind: Type, value: Any) -> FieldSet:
-    """The set of all paths as a node, which includes the path of the value itself."""
+    """Return the set of all paths as a node, which includes the path of the value itself."""
     shape = value.__class__
     if shape is dict and value and kind.map is not None and not kind.map.atomic:
         return _of_map(kind.map, value)
@@ -81,7 +81,7 @@ def _of_list(kind: ListType, items: list[Any]) -> FieldSet:
 
 
 def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
-    """The path element of every item and its index, in upstream's order."""
+    """Return the path element of every item and its index, in upstream's order."""
     keys = listitems.texts(kind, items)
     if keys is None:
         return sorted(_numbered(listitems.elements(kind, items)), key=_place)
@@ -129,5 +129,5 @@ def _layout(kind: MapType, names: tuple[str, ...]) -> Layout:
 
 
 def _granular(kind: T | None) -> T | None:
-    """The type if its children are owned separately, else None."""
+    """Return the type if its children are owned separately, else None."""
     return None if kind is None or kind.atomic else kind

@@ -16,14 +16,14 @@ class UntypableError(ValueError):
 
 
 def element(kind: ListType, index: int, item: Any) -> str:
-    """The path element of `item`. Raises UntypableError for items without an identity."""
+    """Return the path element of `item`. Raises UntypableError for items without an identity."""
     if kind.atomic:
         return f"i:{index}"
     return _keyed(kind, item) if kind.keys else _member(item)
 
 
 def elements(kind: ListType, items: list[Any]) -> list[str]:
-    """The path element of every item."""
+    """Return the path element of every item."""
     keys = texts(kind, items)
     if keys is not None:
         return [*map(kind.key, keys)]
@@ -34,7 +34,7 @@ def elements(kind: ListType, items: list[Any]) -> list[str]:
 
 
 def texts(kind: ListType, items: list[Any]) -> list[str] | None:
-    """The keys of all items if the list has one key that is a text in every item, else None.
+    """Return the keys of all items if the list has one key that is a text in every item, else None.
 
     This is the usual case.
     """
@@ -73,7 +73,8 @@ def _keyed(kind: ListType, item: Any) -> str:
 
 
 def _unusual(kind: ListType, item: dict[str, Any]) -> str:
-    """The path element of an item with a missing key, or a key that is null or not a scalar."""
+    """Return the path element of an item with a missing key, or a key that is null or not a
+    scalar."""
     pairs = {}
     for name, default in zip(kind.keys, kind.defaults, strict=True):
         if name in item:

@@ -54,7 +54,7 @@ class Writer(NamedTuple):
     kind: str = ""
 
     def identity(self, operation: str) -> Manager:
-        """The identity of the writer for an operation, `Update` or `Apply`."""
+        """Return the identity of the writer for an operation, `Update` or `Apply`."""
         version = "" if operation == APPLY else self.api_version
         return Manager(self.manager or "unknown", operation, version, self.subresource)
 
@@ -72,7 +72,7 @@ class Managed:
 
 
 def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed:
-    """The owners in a list of entries. Raises BrokenEntryError.
+    """Return the owners in a list of entries. Raises BrokenEntryError.
 
     `trusted` entries were written by `encode`: their sets are canonical and used unchanged.
     """
@@ -128,7 +128,8 @@ def _normal(time: str) -> str:
 
 
 def encode(managed: Managed, *, old: list[Entry] | None = None) -> list[Entry]:
-    """The entries of all owners in upstream's order: Apply first, then by second, then by name.
+    """Return the entries of all owners in upstream's order: Apply first, then by second, then by
+    name.
 
     Unchanged entries of `old` are returned as the same dicts.
     """
@@ -164,7 +165,7 @@ def _encoded(manager: Manager, owned: Owned, time: str, old: Entry | None) -> En
 
 
 def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
-    """An entry, from fields that are already in order."""
+    """Return an entry, from fields that are already in order."""
     entry: Entry = {}
     if manager.name:
         entry["manager"] = manager.name
@@ -232,7 +233,7 @@ def track(
 
 
 def is_first(new: Object) -> bool:
-    """Whether a new object has no owners before its create."""
+    """Return whether a new object has no owners before its create."""
     return not new.setdefault("metadata", {}).get("managedFields")
 
 
@@ -258,7 +259,7 @@ def track_first(new: Object, typed: TypedSchema, writer: Writer) -> None:
 
 
 def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
-    """The entries of the request if they are usable, else the old ones (decodeLiveOrNew)."""
+    """Return the entries of the request if they are usable, else the old ones (decodeLiveOrNew)."""
     sent = (new.get("metadata") or {}).get("managedFields")
     if writer.subresource or sent is None or sent is old or (sent and sent == old):
         return decode(old, trusted=True)
@@ -272,7 +273,7 @@ def _base(old: list[Entry] | None, new: Object, writer: Writer) -> Managed:
 
 
 def bare(obj: Object) -> Object:
-    """The object without managedFields; other parts are shared with `obj`."""
+    """Return the object without managedFields; other parts are shared with `obj`."""
     metadata = obj.get("metadata")
     if not metadata or "managedFields" not in metadata:
         return obj

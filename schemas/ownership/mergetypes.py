@@ -73,7 +73,7 @@ class Type:
 
 
 def _deduced() -> Type:
-    """The type of values without a schema: granular maps, atomic lists."""
+    """Return the type of values without a schema: granular maps, atomic lists."""
     anything = Type(scalar=UNTYPED)
     anything.list = ListType(Type(scalar=UNTYPED, list=None, map=None))
     anything.list.element = anything
@@ -87,7 +87,8 @@ _STRING_FORMATS = frozenset({"", "byte"})
 
 
 def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
-    """The type that a JSON schema describes; `preserve`: whether a parent keeps unknown fields."""
+    """Return the type that a JSON schema describes; `preserve`: whether a parent keeps unknown
+    fields."""
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
@@ -128,7 +129,7 @@ def _map_type(fields: dict[str, Type], element: Type | None, atomic: bool = Fals
 
 
 def _element(schema: Schema, declared: bool, preserve: bool) -> Type | None:
-    """The type of undeclared keys; None if they are not allowed."""
+    """Return the type of undeclared keys; None if they are not allowed."""
     additional = schema.get("additionalProperties")
     if additional is None:
         return DEDUCED if preserve or not declared else None
@@ -207,7 +208,7 @@ managedFields is an atomic list here, but it is never merged, compared or owned.
 
 
 def of_kind(schema: Schema) -> Type:
-    """The type of a whole object: its schema with apiVersion, kind and ObjectMeta added."""
+    """Return the type of a whole object: its schema with apiVersion, kind and ObjectMeta added."""
     if not schema:
         return _whole(MapType(element=DEDUCED))
     merge_type = of_schema({"type": "object", **schema})

@@ -47,7 +47,7 @@ def value(member: Any) -> str:
 
 @caches.of_texts(_CACHED)
 def parse(text: str) -> str:
-    """The canonical form of an element a client wrote.
+    """Return the canonical form of an element a client wrote.
 
     Raises UnknownElementError for kinds unknown here, ValueError for broken ones.
     """
@@ -70,7 +70,7 @@ def parse(text: str) -> str:
 
 
 def show(text: str) -> str:
-    """An element as messages print it: `.name`, `[id="a"]`, `[="red"]`, `[3]`."""
+    """Return an element as messages print it: `.name`, `[id="a"]`, `[="red"]`, `[3]`."""
     kind, rest = text[0], text[2:]
     if kind == "f":
         return "." + rest

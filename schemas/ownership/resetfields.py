@@ -29,14 +29,15 @@ _OF_STATUS = {
 
 
 def of_custom(subresource: str, *, status: bool, minor: int = releases.NEWEST.minor) -> FieldSet:
-    """The fields for custom resources; `status`: whether the version has a status subresource."""
+    """Return the fields for custom resources; `status`: whether the version has a status
+    subresource."""
     if status and subresource == "status" and minor < _RESETS_METADATA:
         return _SPEC
     return _OF_CUSTOM.get(subresource, EMPTY) if status else EMPTY
 
 
 def of_builtin(group: str, kind: str, subresource: str, *, status: bool) -> FieldSet:
-    """The fields for built-in kinds; `status`: whether the kind has a status subresource."""
+    """Return the fields for built-in kinds; `status`: whether the kind has a status subresource."""
     if not status:
         return EMPTY
     if subresource == "status":

@@ -20,7 +20,7 @@ Paths = Mapping[str, str]
 
 
 def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:
-    """The entries of a Scale, from the entries of the object that own its replicas."""
+    """Return the entries of a Scale, from the entries of the object that own its replicas."""
     parent = managedfields.decode(entries, trusted=True)
     scale = Managed({}, {})
     for manager, owned in parent.owners.items():
@@ -36,7 +36,7 @@ def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:
 def of_parent(
     entries: list[Entry] | None, scale_entries: list[Entry] | None, *, paths: Paths, version: str
 ) -> list[Entry]:
-    """The entries of the object after a write of its Scale in `version` of the object.
+    """Return the entries of the object after a write of its Scale in `version` of the object.
 
     A manager that lost the replicas of the Scale loses those of the object. A new owner owns them
     under the subresource `scale`. As upstream, entries of new owners have no time, and a manager
@@ -68,7 +68,7 @@ def of_parent(
 
 
 def replicas(path: str) -> FieldSet:
-    """The set with only the replicas; `path` is that of the scale subresource."""
+    """Return the set with only the replicas; `path` is that of the scale subresource."""
     return fieldsets.of(_elements(path))
 
 

@@ -52,47 +52,49 @@ class TypedSchema:
         self._made_atomic: dict[bytes, FieldSet] = {}
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
-        """The reasons why the value cannot be typed: undeclared fields, wrong types, duplicates."""
+        """Return the reasons why the value cannot be typed: undeclared fields, wrong types,
+        duplicates."""
         problems = typedvalidation.problems(self.type, value)
         return [problem for problem in problems if duplicates or not problem.duplicate]
 
     def fits(self, value: Object) -> bool:
-        """Whether the value can be typed; a stored value can have duplicate elements."""
+        """Return whether the value can be typed; a stored value can have duplicate elements."""
         return not self.problems(value, duplicates=False)
 
     def owned(self, value: Object, *, strict: bool = False) -> FieldSet:
-        """The fields that a configuration claims. Raises UntypableError if it has problems.
+        """Return the fields that a configuration claims. Raises UntypableError if it has problems.
 
         Duplicate elements are a problem only if `strict`.
         """
         return comparison.owned(self.type, value, strict=strict)
 
     def created(self, new: Object) -> FieldSet:
-        """The fields that the creator of an object owns, in upstream's order. Raises
+        """Return the fields that the creator of an object owns, in upstream's order. Raises
         UntypableError."""
         return comparison.created(self.type, self.empty, new)
 
     def compare(self, old: Object, new: Object) -> Comparison:
-        """The changes between two values. Raises UntypableError."""
+        """Return the changes between two values. Raises UntypableError."""
         return comparison.compare(self.type, old, new)
 
     def merge(self, live: Object, applied: Object) -> Object:
-        """The live value with a configuration merged into it; `live` itself if nothing changes."""
+        """Return the live value with a configuration merged into it; `live` itself if nothing
+        changes."""
         merged: Object = typedmerge.merge(self.type, live, applied)
         return merged
 
     def remove(self, value: Object, fields: FieldSet) -> Object:
-        """The value without the members of the set."""
+        """Return the value without the members of the set."""
         if not fields:
             return value
         return typedmerge.remove(self.type, value, fields, keeps_empty=self._keeps_empty) or {}
 
     def with_parents(self, fields: FieldSet) -> FieldSet:
-        """The set with all declared fields that have children in it."""
+        """Return the set with all declared fields that have children in it."""
         return typedmerge.with_parents(self.type, fields)
 
     def reconciled(self, fields: FieldSet) -> FieldSet:
-        """The set, adapted to the current schema: a field that became atomic is owned whole.
+        """Return the set, adapted to the current schema: a field that became atomic is owned whole.
 
         Follows typed.ReconcileFieldSetWithSchema. Without a schema, returns `fields` unchanged.
         """

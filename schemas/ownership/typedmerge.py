@@ -34,7 +34,7 @@ def merge(kind: Type, live: Any, applied: Any) -> Any:
 
 
 def _granular(kind: Type, value: Any) -> bool:
-    """Whether merging null does not change the value, because it is a merged container."""
+    """Return whether merging null does not change the value, because it is a merged container."""
     if value.__class__ is dict:
         return bool(value) and kind.map is not None and not kind.map.atomic
     if value.__class__ is list:
@@ -184,7 +184,7 @@ def _remove_list(
 
 
 def with_parents(kind: Type | None, fields: FieldSet) -> FieldSet:
-    """The set, with all declared fields that have children in the set as members.
+    """Return the set, with all declared fields that have children in the set as members.
 
     Follows fieldpath.Set.EnsureNamedFieldsAreMembers. Removing all fields of a struct then removes
     the struct.
@@ -209,8 +209,8 @@ def _element(kind: ListType | None, element: str) -> Type | None:
 
 
 def made_atomic(kind: Type, fields: FieldSet) -> FieldSet:
-    """The atomic fields that have members below them in the set, which was written when the schema
-    did not make them atomic.
+    """Return the atomic fields that have members below them in the set, which was written when the
+    schema did not make them atomic.
 
     Fields that were atomic and are not any longer need no change, nor do fields that the schema
     lost: both stay with their owner.
@@ -219,7 +219,7 @@ def made_atomic(kind: Type, fields: FieldSet) -> FieldSet:
 
 
 def _made_atomic(kind: Type, node: FieldSet, *, is_root: bool = False) -> FieldSet | None:
-    """The atomic paths of a node; None without any, {} for the node itself."""
+    """Return the atomic paths of a node; None without any, {} for the node itself."""
     shape = kind.map or (kind.list if kind.scalar is None else None)
     if shape is None or (not is_root and not node):
         return None
@@ -235,7 +235,7 @@ def _made_atomic(kind: Type, node: FieldSet, *, is_root: bool = False) -> FieldS
 
 
 def _below(shape: MapType | ListType, element: str) -> Type | None:
-    """The type of a member of a map or list; None if it is not declared."""
+    """Return the type of a member of a map or list; None if it is not declared."""
     if isinstance(shape, ListType):
         return shape.element
     return (shape.fields.get(element[2:]) if element[0] == "f" else None) or shape.element

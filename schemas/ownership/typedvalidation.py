@@ -31,7 +31,8 @@ class Problem(NamedTuple):
 
 
 def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
-    """The reasons why `value` does not fit `kind`, with duplicates in sets and keyed lists."""
+    """Yield the reasons why `value` does not fit `kind`, with duplicates in sets and keyed
+    lists."""
     shape = value.__class__
     if shape is dict and kind.map is not None:
         yield from _map(kind.map, value, path)
@@ -50,7 +51,7 @@ def problems(kind: Type, value: Any, path: str = "") -> Iterator[Problem]:
 
 
 def text(problems: list[Problem]) -> str:
-    """The text of ValidationErrors.Error: one error on a line, several as a list."""
+    """Return the text of ValidationErrors.Error: one error on a line, several as a list."""
     lines = [f"{each.path}: {each.message}" if each.path else each.message for each in problems]
     return lines[0] if len(lines) == 1 else "\n".join(["errors:", *(f"  {line}" for line in lines)])
 

@@ -75,7 +75,8 @@ class Updater(NamedTuple):
     versions: Versions | None = None
 
     def updated(self, live: Object, new: Object, owners: Owners) -> Steps[tuple[Owners, FieldSet]]:
-        """The remaining owners after a write from `live` to `new`, and the fields that it takes."""
+        """Return the remaining owners after a write from `live` to `new`, and the fields that it
+        takes."""
         others = yield from self._reconciled(live, owners)
         change = self.typed.compare(live, new).without(self.ignored)
         others = yield from self._yielded(live, new, change, others)
@@ -87,7 +88,7 @@ class Updater(NamedTuple):
     def applied(
         self, live: Object, config: Configuration, owners: Owners, *, manager: Manager, force: bool
     ) -> Steps[tuple[Object | None, Owners]]:
-        """The object after an apply (None if it equals `live`), and its owners.
+        """Return the object after an apply (None if it equals `live`), and its owners.
 
         Raises ConflictsError, and UntypableError if a value does not fit its type.
         """
@@ -114,8 +115,8 @@ class Updater(NamedTuple):
         return (None if unchanged else merged), result
 
     def _reconciled(self, live: Object, owners: Owners) -> Steps[Owners]:
-        """The owners with sets adapted to the schemas, without those of unknown versions of a
-        built-in kind. Raises UntypableError for unknown versions of a custom resource."""
+        """Return the owners with sets adapted to the schemas, without those of unknown versions of
+        a built-in kind. Raises UntypableError for unknown versions of a custom resource."""
         result: Owners = {}
         for manager, owned in owners.items():
             try:
@@ -127,9 +128,10 @@ class Updater(NamedTuple):
         return result
 
     def _at(self, obj: Object, api_version: str) -> Steps[tuple[TypedSchema, Object]]:
-        """The types of a version, and the object in this version. Raises Unserved for an unknown
-        version of a built-in kind, and UntypableError for one of a custom resource: crConverter of
-        apiextensions-apiserver has no error that structured-merge-diff reads as a missing version.
+        """Return the types of a version, and the object in this version. Raises Unserved for an
+        unknown version of a built-in kind, and UntypableError for one of a custom resource:
+        crConverter of apiextensions-apiserver has no error that structured-merge-diff reads as a
+        missing version.
         """
         if self.versions is None:
             return self.typed, obj
@@ -148,7 +150,7 @@ class Updater(NamedTuple):
     def _changes(
         self, live: Object, new: Object, change: Comparison, owners: Owners
     ) -> Steps[dict[str, Comparison]]:
-        """The change in each version of the owners, by apiVersion."""
+        """Return the change in each version of the owners, by apiVersion."""
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
@@ -175,7 +177,7 @@ class Updater(NamedTuple):
     def _yielded(
         self, live: Object, new: Object, change: Comparison, others: Owners
     ) -> Steps[Owners]:
-        """The other owners without the fields that the write changed, added or removed.
+        """Return the other owners without the fields that the write changed, added or removed.
 
         Owners without fields are dropped.
         """

@@ -27,7 +27,7 @@ _NO_OPERATIONS = "error decoding patch: json: cannot unmarshal {} into Go value 
 
 
 def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
-    """The patched object, and a text for every unknown member of an operation.
+    """Return the patched object, and a text for every unknown member of an operation.
 
     Raises StatusError: 400 if `operations` is not a list of operations, 413 for more than
     MAX_OPERATIONS, 422 for one that fails.
@@ -62,7 +62,7 @@ class JSONPatchFailure(status.StatusError):
 
 
 def _checked(operations: Any) -> list[Object]:
-    """The checked list of operations; null is an empty list, a null item an empty operation.
+    """Return the checked list of operations; null is an empty list, a null item an empty operation.
 
     Raises StatusError 400.
     """
@@ -186,7 +186,8 @@ _Position = tuple[Any, str]
 
 
 def _reach(document: Object, path: str, complaint: str) -> _Position:
-    """The container and the last part of a path. Raises JSONPatchFailure if it does not exist."""
+    """Return the container and the last part of a path. Raises JSONPatchFailure if it does not
+    exist."""
     parts = [_unescaped(part) for part in path.split("/")]
     if len(parts) < 2:
         raise JSONPatchFailure(f"{complaint}: missing value")
@@ -213,7 +214,7 @@ def _child(container: Any, part: str) -> Any:
 
 
 def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -> int:
-    """The index of an existing item, counted from the start. Raises JSONPatchFailure."""
+    """Return the index of an existing item, counted from the start. Raises JSONPatchFailure."""
     missing = f"{prefix}: missing value"
     if not _INTEGER.fullmatch(key):
         message = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
@@ -226,7 +227,8 @@ def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -
 
 
 def _value(position: _Position, complaint: str) -> Any:
-    """The value at a place; None for a missing member. Raises JSONPatchFailure for a bad index."""
+    """Return the value at a place; None for a missing member. Raises JSONPatchFailure for a bad
+    index."""
     container, key = position
     if isinstance(container, list):
         return container[_index(container, key, complaint)]

@@ -10,19 +10,21 @@ Key = Callable[[Any], Any]
 
 
 def key_of(merge_key: str) -> Key:
-    """A function that identifies an item: by its merge key, or by itself in a list of scalars."""
+    """Return a function that identifies an item: by its merge key, or by itself in a list of
+    scalars."""
     if not merge_key:
         return lambda item: (type(item), hashable(item))
     return lambda item: (type(item.get(merge_key)), hashable(item.get(merge_key)))
 
 
 def hashable(value: Any) -> Any:
-    """A hashable form of a value: the text of lists and objects, which no kind has here."""
+    """Return a hashable form of a value: the text of lists and objects, which no kind has here."""
     return repr(value) if isinstance(value, list | dict) else value
 
 
 def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: Key) -> list[Any]:
-    """All items of `merged`: those of `by_patch` in its order, the others in that of `by_server`.
+    """Return all items of `merged`: those of `by_patch` in its order, the others in that of
+    `by_server`.
 
     An item of the server is before an item of the patch only if it already was before it.
     """

@@ -113,7 +113,8 @@ def _without_nulls(value: Any) -> Any:
 
 
 def _without_directives(value: Any) -> Any:
-    """The value without directives; None for a map that contains `$patch` (removeDirectives)."""
+    """Return the value without directives; None for a map that contains `$patch`
+    (removeDirectives)."""
     if isinstance(value, dict):
         if _MARK in value:
             return None
@@ -129,7 +130,8 @@ def _is_marked(item: Any) -> bool:
 
 
 def _field(schema: Schema, name: str) -> Schema:
-    """The schema of a member of a struct or map. Raises StatusError 500 for an unknown member."""
+    """Return the schema of a member of a struct or map. Raises StatusError 500 for an unknown
+    member."""
     field_schema = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
     if isinstance(field_schema, dict):
         return field_schema
@@ -165,7 +167,8 @@ def _merged_list(
 
 
 def _item_type(*lists: list[Any]) -> type:
-    """The type of all items. Raises StatusError 422 for nested lists, 500 for different types."""
+    """Return the type of all items. Raises StatusError 422 for nested lists, 500 for different
+    types."""
     item_type: type | None = None
     for item in (item for items in lists for item in items):
         if item_type is None:
@@ -272,7 +275,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _another_type(expected: str, value: Any) -> status.StatusError:
-    """The error mergepatch.ErrBadArgType."""
+    """Return the error mergepatch.ErrBadArgType."""
     return status.unknown(f"expected a {expected}, but received a {gotext.type_name(value)}")
 
 

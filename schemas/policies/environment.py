@@ -35,7 +35,7 @@ _SCALARS: Final = (
 
 
 def record(name: str, members: Mapping[str, Shape]) -> Shape:
-    """The shape of an object type with this name."""
+    """Return the shape of an object type with this name."""
     fields = Fields({member: Field(member, shape) for member, shape in members.items()})
     return Shape(types.object_of(name, fields))
 
@@ -55,7 +55,7 @@ USER: Final = _user()
 
 
 def _access_review() -> Shape:
-    """The `spec` of a SubjectAccessReview (pkg/authorization/cel/compile.go)."""
+    """Return the `spec` of a SubjectAccessReview (pkg/authorization/cel/compile.go)."""
     requirement = {"key": _STRING, "operator": _STRING, "values": _STRINGS}
     listed = record("kubernetes.SelectorRequirement", requirement)
     members = {"rawSelector": _STRING, "requirements": Shape.of(types.list_of(listed.type))}
@@ -168,8 +168,8 @@ class Scope:
         )
 
     def environment(self, *, authorizer: bool = True, variables: bool = True) -> Environment:
-        """The environment of an expression: without authorizer for messages, and without variables
-        for conditions."""
+        """Return the environment of an expression: without authorizer for messages, and without
+        variables for conditions."""
         names = dict(self._base)
         if authorizer:
             names["authorizer"] = Shape.of(AUTHORIZER)
@@ -187,12 +187,12 @@ class Scope:
 
 
 def any_params() -> Shape:
-    """The shape of a parameter of an unknown type."""
+    """Return the shape of a parameter of an unknown type."""
     return _DYN
 
 
 def _variable_type(type: Type) -> Type:
-    """The type of a variable for other expressions: dyn for objects and opaque values."""
+    """Return the type of a variable for other expressions: dyn for objects and opaque values."""
     if type in _SCALARS:
         return type
     if type.kind in _CONTAINERS:

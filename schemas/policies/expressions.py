@@ -76,7 +76,7 @@ class Expression:
         return self.program.expression.type
 
     def selects(self, variable: str, field: str) -> bool:
-        """Whether the expression reads `variable.field`, or asks whether it exists."""
+        """Return whether the expression reads `variable.field`, or asks whether it exists."""
         return self.program.expression.selects(variable, field)
 
     @property
@@ -85,7 +85,8 @@ class Expression:
         return self.program.expression.root.runtime_type
 
     def evaluate(self, values: Mapping[str, Any], budget: Budget) -> Any:
-        """The value of the expression. Raises CelError with the text of upstream's evaluator."""
+        """Return the value of the expression. Raises CelError with the text of upstream's
+        evaluator."""
         program = self.program
         try:
             result, cost = program.run(0, CALL_LIMIT, *[values[name] for name in program.variables])
@@ -100,7 +101,8 @@ class Expression:
 
 
 def all_hold(conditions: Sequence[Expression], values: Mapping[str, Any], *, ignores: bool) -> bool:
-    """Whether all matchConditions of one webhook or policy are true, within one common budget.
+    """Return whether all matchConditions of one webhook or policy are true, within one common
+    budget.
 
     A false condition has priority over errors of others, except for an exceeded budget. With
     `ignores` (failurePolicy), errors count as false. Raises EvalError or OutOfBudgetError. Follows
@@ -151,7 +153,7 @@ def _check_type(expression: Checked, accepted: tuple[Type, ...]) -> None:
 
 
 def _name(type: Type) -> str:
-    """The text of cel-go's `Type.String`, which differs from the one in compile errors."""
+    """Return the text of cel-go's `Type.String`, which differs from the one in compile errors."""
     if type.params:
         return f"{type.name}({', '.join(map(_name, type.params))})"
     return type.name

@@ -27,7 +27,7 @@ class Target:
 
 
 def matched_resource(constraints: Object | None, target: Target) -> GVR | None:
-    """The resource with which the constraints match, None if they do not match."""
+    """Return the resource with which the constraints match, None if they do not match."""
     if constraints is None:
         return target.resources[0]
     if not _selected(constraints, target):
@@ -52,7 +52,8 @@ def _selected(constraints: Object, target: Target) -> bool:
 
 
 def _by_rules(rules: list[Object], constraints: Object, target: Target) -> GVR | None:
-    """The resource of the request if it matches, else an equivalent one that does, or None."""
+    """Return the resource of the request if it matches, else an equivalent one that does, or
+    None."""
     exact = constraints.get("matchPolicy") == "Exact"
     for resource in target.resources[:1] if exact else target.resources:
         if any(_fits(rule, resource, target) for rule in rules):

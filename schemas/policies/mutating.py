@@ -47,7 +47,7 @@ class MutatingPolicy(CompiledPolicy):
         return mutations
 
     def expressions(self) -> Iterator[tuple[str, Expression]]:
-        """The expressions that decide about requests, with their paths."""
+        """Yield the expressions that decide about requests, with their paths."""
         yield from super().expressions()
         for at, (kind, expression) in enumerate(self._mutations):
             yield f"spec.mutations[{at}].{KINDS[kind]}.expression", expression
@@ -55,8 +55,8 @@ class MutatingPolicy(CompiledPolicy):
     def change(
         self, values: Mapping[str, Any], typed: TypedSchema, decode: Callable[[Object], Object]
     ) -> Object:
-        """The changed object; each mutation receives the result of the mutations before it, which
-        `decode` made an object of the kind.
+        """Return the changed object; each mutation receives the result of the mutations before it,
+        which `decode` made an object of the kind.
 
         Raises MutationError unless the policy ignores failures, and the errors of `decode`.
         """
@@ -130,7 +130,7 @@ def _changed(kind: str, result: Any, current: tuple[Object, TypedSchema]) -> Obj
 
 
 def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
-    """The paths at which a configuration sets atomic values."""
+    """Yield the paths at which a configuration sets atomic values."""
     if isinstance(value, dict) and kind.map is not None:
         if kind.map.atomic:
             yield path
@@ -145,7 +145,7 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
 
 
 def _patched(obj: Object, operations: list[Object]) -> Object:
-    """The patched object; the unchanged object if a `test` operation fails."""
+    """Return the patched object; the unchanged object if a `test` operation fails."""
     for index, operation in enumerate(operations):
         if operation.get("op") == "test":
             try:

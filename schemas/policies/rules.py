@@ -13,7 +13,7 @@ from inkube.schemas.objects import Object
 def names(
     rule: Object, operation: str, resource: GVR, subresource: str, *, namespaced: bool
 ) -> bool:
-    """Whether the rule names the operation on a resource."""
+    """Return whether the rule names the operation on a resource."""
     return (
         _in_scope(rule.get("scope") or "*", namespaced=namespaced)
         and _holds(rule.get("operations"), operation)
@@ -35,7 +35,7 @@ def _in_scope(scope: str, *, namespaced: bool) -> bool:
 
 
 def _covers(pattern: str, plural: str, subresource: str) -> bool:
-    """Whether a pattern covers a resource and subresource.
+    """Return whether a pattern covers a resource and subresource.
 
     `pods` does not cover `pods/status`; `*/status` and `pods/*` are patterns.
     """

@@ -13,7 +13,7 @@ from inkube.schemas.policies.environment import Scope, any_params
 def doubts(
     spec: Object, kinds: Sequence[tuple[str, Object]], params: Object | None
 ) -> list[Object]:
-    """The ExpressionWarnings of a policy.
+    """Return the ExpressionWarnings of a policy.
 
     `kinds` are names with schemas. `params` is the schema of the parameter: {} if it is unknown,
     None without a parameter.
@@ -39,7 +39,8 @@ def _shape(schema: Object, name: str) -> Shape:
 
 
 def _scope(variables: Iterable[Object], target: Shape, params: Shape | None) -> Scope:
-    """The scope of a policy with its variables; one that does not compile has the type dyn."""
+    """Return the scope of a policy with its variables; one that does not compile has the type
+    dyn."""
     scope = Scope(target=target, params=params)
     for variable in variables:
         try:

@@ -146,14 +146,15 @@ class CompiledPolicy:
         ]
 
     def expressions(self) -> Iterator[tuple[str, Expression]]:
-        """The expressions that decide about requests, with their paths."""
+        """Yield the expressions that decide about requests, with their paths."""
         for at, condition in enumerate(self._conditions):
             yield f"spec.matchConditions[{at}].expression", condition
         for at, validation in enumerate(self._validations):
             yield f"spec.validations[{at}].expression", validation.condition
 
     def judge(self, values: Values, annotate: Annotate | None = None) -> list[Denial]:
-        """The denials of a request; `values` has the values of all variables except `variables`."""
+        """Return the denials of a request; `values` has the values of all variables except
+        `variables`."""
         try:
             if not self.applies(values):
                 return []
@@ -169,7 +170,8 @@ class CompiledPolicy:
         return [*denials, *self._annotated(full, annotate)]
 
     def applies(self, values: Values) -> bool:
-        """Whether every match condition is true; a false one has priority over errors of others."""
+        """Return whether every match condition is true; a false one has priority over errors of
+        others."""
         return all_hold(self._conditions, values, ignores=self.ignores_failures)
 
     def _judged(self, validation: _Validation, values: Values, budget: Budget) -> list[Denial]:
@@ -203,7 +205,7 @@ class CompiledPolicy:
 
 
 def _message(validation: _Validation, values: Values, budget: Budget) -> str:
-    """The result of messageExpression if it is a usable text, else the message."""
+    """Return the result of messageExpression if it is a usable text, else the message."""
     if validation.message_expression is None:
         return validation.message
     try:

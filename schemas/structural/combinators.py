@@ -24,12 +24,12 @@ class Compiler(Protocol):
     """The source of the steps of every node (`compiler.Compiler`)."""
 
     def dispatch(self, node: Node | None) -> Dispatch:
-        """The steps of a node, by the type of the value."""
+        """Return the steps of a node, by the type of the value."""
         ...
 
 
 def steps(compiler: Compiler, node: Node) -> list[Step]:
-    """One step for all combinators of a node, in the order upstream merges their errors."""
+    """Return one step for all combinators of a node, in the order upstream merges their errors."""
     makers = (("anyOf", _any_of), ("oneOf", _one_of), ("allOf", _all_of))
     steps: list[Step] = []
     for keyword, maker in makers:
@@ -116,7 +116,7 @@ def _best(compiler: Compiler, branches: list[Branch], failures: list[Sink], valu
 
 
 def matches(compiler: Compiler, node: Node, value: Any) -> int:
-    """The number of checks of a schema that a value passed (`Result.MatchCount`)."""
+    """Return the number of checks of a schema that a value passed (`Result.MatchCount`)."""
     kind = type(value)
     typed = bool(node.types or node.format)
     passes_type = not leafchecks.type_fails(node, value)

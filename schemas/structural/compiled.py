@@ -93,14 +93,15 @@ class CompiledSchema:
         filling.prune(self.node, obj, root=self._root)
 
     def validate(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """All errors of an object, except those of its metadata and its rules.
+        """Return all errors of an object, except those of its metadata and its rules.
 
         With `old`, errors of unchanged values are dropped (ratcheting).
         """
         return self.schema_errors(obj, old) + self.other_errors(obj, old)
 
     def validate_status(self, obj: Object, old: Object) -> list[FieldError]:
-        """The errors of a write to /status: validates only the status by its part of the schema.
+        """Return the errors of a write to /status: validates only the status by its part of the
+        schema.
 
         Paths in texts then start below the status; paths in fields start at the root (validator.go,
         ValidateStatusUpdate).
@@ -111,7 +112,7 @@ class CompiledSchema:
         return [_below_status(error) for error in errors] + self.other_errors(obj, old)
 
     def other_errors(self, obj: Object, old: Object | None = None) -> list[FieldError]:
-        """The errors of embedded resources and of lists that are sets or maps."""
+        """Return the errors of embedded resources and of lists that are sets or maps."""
         errors: list[FieldError] = []
         if self.node.holds(embedded.KEYWORD):
             errors.extend(embedded.validate(self.node, obj))
@@ -120,7 +121,7 @@ class CompiledSchema:
         return errors
 
     def schema_errors(self, value: Any, old: Any = None) -> list[FieldError]:
-        """The errors of the schema's keywords, without embedded resources and list types."""
+        """Return the errors of the schema's keywords, without embedded resources and list types."""
         errors = BoundedSink()
         step = self._compiler.dispatch(self.node)[type(value)]
         if step is not None:
@@ -165,7 +166,7 @@ def _below_status(error: FieldError) -> FieldError:
 
 
 def _distinct(errors: Iterator[FieldError] | Sink) -> list[FieldError]:
-    """The errors without duplicates, which branches of combinators cause."""
+    """Return the errors without duplicates, which branches of combinators cause."""
     if isinstance(errors, list) and len(errors) == 1:
         return [errors[0]]
     seen: dict[tuple[str, str, str], FieldError] = {}

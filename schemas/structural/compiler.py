@@ -61,14 +61,14 @@ class Compiler:
         self._anything = Node({})
 
     def dispatch(self, node: Node | None) -> Dispatch:
-        """The steps of a node; None is a place that the schema does not describe."""
+        """Return the steps of a node; None is a place that the schema does not describe."""
         dispatch = self._dispatches.get(node)
         if dispatch is None:
             dispatch = self._dispatches[node] = Dispatch(self, node or self._anything)
         return dispatch
 
     def steps(self, node: Node, kind: type) -> list[Step]:
-        """The steps for a value of this type, in upstream's order."""
+        """Return the steps for a value of this type, in upstream's order."""
         if kind is NoneType:
             return [*leafchecks.type_steps(node, kind), *leafchecks.enum_steps(node, kind)]
         steps = [*leafchecks.type_steps(node, kind), *combinators.steps(self, node)]
@@ -84,11 +84,11 @@ class Compiler:
         return steps
 
     def dispatches(self, children: Children) -> Dispatches:
-        """The steps of every field."""
+        """Return the steps of every field."""
         return Dispatches(self, children)
 
     def follow_items(self, dispatch: Dispatch) -> Step:
-        """The step that checks every item of a list."""
+        """Return the step that checks every item of a list."""
 
         def check_items(value: Any, path: Path, errors: Sink) -> None:
             for index, item in enumerate(value):
@@ -99,7 +99,8 @@ class Compiler:
         return check_items
 
     def follow_fields(self, dispatches: Dispatches, needed: tuple[str, ...]) -> Step:
-        """The step that checks every field of an object, and the presence of required fields."""
+        """Return the step that checks every field of an object, and the presence of required
+        fields."""
 
         check_needed = required_step(needed)
 
@@ -150,7 +151,7 @@ def _compose(steps: list[Step]) -> Step | None:
 
 
 def required_step(names: tuple[str, ...]) -> Step:
-    """The step that checks the presence of fields."""
+    """Return the step that checks the presence of fields."""
 
     def check_required(value: Any, path: Path, errors: Sink) -> None:
         for name in names:
@@ -161,7 +162,7 @@ def required_step(names: tuple[str, ...]) -> Step:
 
 
 def _property_count_step(minimum: int | None, maximum: int | None) -> Step:
-    """The step that checks the number of members; it does not hide the errors of members."""
+    """Return the step that checks the number of members; it does not hide the errors of members."""
 
     def check_count(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)

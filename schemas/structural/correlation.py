@@ -27,7 +27,7 @@ class Correlation:
         self._by_key: dict[Any, Any] | None = None
 
     def child(self, segment: str | int) -> "Correlation | None":
-        """The correlation of a field or item, or None if it has no counterpart."""
+        """Return the correlation of a field or item, or None if it has no counterpart."""
         if segment not in self._children:
             is_index = isinstance(segment, int)
             self._children[segment] = self._index(segment) if is_index else self._key(segment)

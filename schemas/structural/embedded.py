@@ -32,7 +32,7 @@ def coerce(node: Node, value: Any, unknown: list[str], *, lenient: bool = False)
 
 
 def validate(node: Node, value: Any) -> Iterator[FieldError]:
-    """The errors of apiVersion and kind, which are required, and of metadata."""
+    """Yield the errors of apiVersion and kind, which are required, and of metadata."""
     for path, obj in _embedded(node, value, ""):
         for name in ("apiVersion", "kind"):
             if name not in obj:
@@ -63,7 +63,7 @@ def _type_errors(path: str, obj: dict[str, Any]) -> Iterator[FieldError]:
 
 
 def _embedded(node: Node, value: Any, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every embedded resource with its path, in which map keys are in brackets."""
+    """Yield every embedded resource with its path, in which map keys are in brackets."""
     if type(value) is dict:
         if node.embedded:
             yield path, value

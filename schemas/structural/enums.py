@@ -13,12 +13,12 @@ from inkube.schemas.objects import same
 
 
 def is_choice(value: Any, choices: Sequence[Any]) -> bool:
-    """Whether the converted value equals one of the choices."""
+    """Return whether the converted value equals one of the choices."""
     return any(_equals(value, choice) for choice in choices)
 
 
 def choice_texts(choices: Sequence[Any]) -> list[str]:
-    """The choices as a NotSupported error lists them."""
+    """Return the choices as a NotSupported error lists them."""
     return [
         choice if isinstance(choice, str) else gotext.compact_json(choice) for choice in choices
     ]

@@ -11,7 +11,7 @@ NO_FIELD = "<nil>"
 
 
 def segments(path: Path) -> list[str | int]:
-    """Names and indices from the root down."""
+    """Return names and indices from the root down."""
     segments: list[str | int] = []
     while path is not None:
         path, last = path

@@ -20,7 +20,7 @@ class Sink(list[FieldError]):
     __slots__ = ()
 
     def fork(self) -> "Sink":
-        """An empty sink for a branch that may be discarded."""
+        """Return an empty sink for a branch that may be discarded."""
         return Sink()
 
 
@@ -50,7 +50,7 @@ Step = Callable[[Any, Path, Sink], None]
 
 
 def field(path: Path) -> str:
-    """The field of an error at this path."""
+    """Return the field of an error at this path."""
     return fieldpaths.text(path) or NO_FIELD
 
 
@@ -73,5 +73,5 @@ def add_type_error(path: Path, expected: str, actual: str, errors: Sink) -> None
 
 
 def placeless(text: str) -> FieldError:
-    """An error that has no field and no value in upstream."""
+    """Return an error that has no field and no value in upstream."""
     return invalid(NO_FIELD, "", text)

@@ -16,7 +16,7 @@ Check = Callable[[str], bool]
 
 
 def check_for(format: str) -> Check | None:
-    """The check of a format, or None if upstream does not know the format."""
+    """Return the check of a format, or None if upstream does not know the format."""
     return _CHECKS.get(format.replace("-", ""))
 
 
@@ -27,7 +27,8 @@ _SINCE = {
 
 
 def checked_in(schema: Mapping[str, Any], minor: int) -> Mapping[str, Any]:
-    """The schema without formats that the minor does not check; `schema` itself without such ones.
+    """Return the schema without formats that the minor does not check; `schema` itself without such
+    ones.
 
     Follows pkg/apiserver/schema/formats (StripUnsupportedFormatsPostProcess).
     """
@@ -56,7 +57,7 @@ def _below(value: Any, minor: int) -> Any:
 
 
 def is_known(format: str) -> bool:
-    """Whether the format is checked; dashes in its name are ignored."""
+    """Return whether the format is checked; dashes in its name are ignored."""
     return format.replace("-", "") in _CHECKS
 
 
@@ -69,7 +70,7 @@ def _matching(pattern: str, flags: int = 0) -> Check:
 
 
 def parse_ip_sloppy(text: str) -> bool:
-    """Whether netutils.ParseIPSloppy accepts the text: octets can have leading zeros."""
+    """Return whether netutils.ParseIPSloppy accepts the text: octets can have leading zeros."""
     first = next((char for char in text if char in ".:"), "")
     if first == ".":
         return _is_ipv4_sloppy(text)
@@ -242,7 +243,7 @@ _UNIT_STARTS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 
 
 def _is_duration(text: str) -> bool:
-    """Whether a text is a Go duration (time.ParseDuration) or a Scala one, such as `2 days`.
+    """Return whether a text is a Go duration (time.ParseDuration) or a Scala one, such as `2 days`.
 
     As upstream, one known unit in a Scala duration is enough.
     """

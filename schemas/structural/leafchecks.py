@@ -38,7 +38,7 @@ _GO_FORMATS = {int: "int64", float: "float64"}
 
 
 def type_steps(node: Node, kind: type) -> list[Step]:
-    """The step that checks the type of a value and, for numbers, the format."""
+    """Return the step that checks the type of a value and, for numbers, the format."""
     types, form = node.types, node.format
     name = JSON_TYPES[kind]
     if kind is NoneType:
@@ -59,7 +59,7 @@ def type_steps(node: Node, kind: type) -> list[Step]:
 
 
 def type_fails(node: Node, value: Any) -> bool:
-    """Whether the value does not have one of the types."""
+    """Return whether the value does not have one of the types."""
     errors = Sink()
     for step in type_steps(node, type(value)):
         step(value, None, errors)
@@ -82,7 +82,8 @@ def _whole_number(expected: str, type_name: str) -> Step:
 
 
 def string_steps(node: Node) -> list[Step]:
-    """The step that checks length and pattern; an error of the length hides one of the pattern."""
+    """Return the step that checks length and pattern; an error of the length hides one of the
+    pattern."""
     raw = node.raw
     least, most, pattern = raw.get("minLength"), raw.get("maxLength"), raw.get("pattern")
     if least is None and most is None and not pattern:
@@ -115,7 +116,7 @@ def string_steps(node: Node) -> list[Step]:
 
 
 def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
-    """A step that runs `whole` only for a text with a length outside of `sizes`."""
+    """Return a step that runs `whole` only for a text with a length outside of `sizes`."""
     shortest, longest = sizes
 
     def check(value: Any, path: Path, errors: Sink) -> None:
@@ -126,7 +127,8 @@ def _unless_sized(sizes: tuple[int, int], whole: Step) -> Step:
 
 
 def _unless_matched(sizes: tuple[int, int], search: Callable[[str], object], whole: Step) -> Step:
-    """A step that runs `whole` for a text with a length outside of `sizes`, or without a match."""
+    """Return a step that runs `whole` for a text with a length outside of `sizes`, or without a
+    match."""
     shortest, longest = sizes
 
     def check(value: Any, path: Path, errors: Sink) -> None:
@@ -148,7 +150,7 @@ def _matcher(pattern: str) -> patterns.Matcher:
 
 
 def format_steps(node: Node) -> list[Step]:
-    """The step that checks the format of a text."""
+    """Return the step that checks the format of a text."""
     form = node.format
     conforms = formats.check_for(form) if form else None
     if conforms is None:
@@ -162,7 +164,7 @@ def format_steps(node: Node) -> list[Step]:
 
 
 def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> list[Step]:
-    """The step that checks a number by the range of its format and the bounds.
+    """Return the step that checks a number by the range of its format and the bounds.
 
     `ranges_fractions`: whether a fraction is out of the range of integers too, in addition to the
     error of its type.
@@ -199,7 +201,7 @@ def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> li
 
 
 def enum_steps(node: Node, kind: type) -> list[Step]:
-    """The step that checks the enum."""
+    """Return the step that checks the enum."""
     choices = node.enum
     if not choices:
         return []
@@ -225,7 +227,7 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
 
 
 def size_steps(node: Node) -> list[Step]:
-    """The step that checks minItems and maxItems."""
+    """Return the step that checks minItems and maxItems."""
     least, most = node.raw.get("minItems"), node.raw.get("maxItems")
     if least is None and most is None:
         return []

@@ -17,7 +17,7 @@ _UNSPECIFIED = object()
 
 
 def validate(node: Node, value: Any, path: str = "") -> list[FieldError]:
-    """An error for the first repetition of each member or key.
+    """Return an error for the first repetition of each member or key.
 
     Paths have map keys in brackets: `spec.by[name]`.
     """
@@ -32,7 +32,7 @@ def validate(node: Node, value: Any, path: str = "") -> list[FieldError]:
 
 
 def _is_plain(node: Node, value: Any) -> bool:
-    """Whether all members and keys are different texts, the usual case without errors.
+    """Return whether all members and keys are different texts, the usual case without errors.
 
     Visits only values that lead to lists with a list type, which takes a quarter of the time of a
     whole visit.
@@ -115,7 +115,7 @@ def _object(item: Any) -> dict[str, Any]:
 
 
 def _repeated(items: list[Any]) -> list[int]:
-    """The index of the second occurrence of each repeated value."""
+    """Return the index of the second occurrence of each repeated value."""
     if _surely_distinct(items):
         return []
     times: dict[Any, int] = {}
@@ -129,19 +129,20 @@ def _repeated(items: list[Any]) -> list[int]:
 
 
 def _surely_distinct(items: list[Any]) -> bool:
-    """Whether all items are different texts: a fast check for the usual case."""
+    """Return whether all items are different texts: a fast check for the usual case."""
     return {*map(type, items)} == _TEXTS and len({*items}) == len(items)
 
 
 def _identity(item: Any) -> Any:
-    """A hashable identity of an item. Scalars of different types differ: 1, 1.0 and true."""
+    """Return a hashable identity of an item. Scalars of different types differ: 1, 1.0 and true."""
     if type(item) in {dict, list}:
         return dict, orjson.dumps(_plain(item), option=orjson.OPT_SORT_KEYS)
     return type(item), item
 
 
 def _plain(item: Any) -> Any:
-    """The item with whole floats as integers, because Go's JSON prints them like integers."""
+    """Return the item with whole floats as integers, because Go's JSON prints them like
+    integers."""
     if type(item) is dict:
         return {name: _plain(below) for name, below in item.items()}
     if type(item) is list:

@@ -119,14 +119,15 @@ class Node:
         return Node(declared) if isinstance(declared, Mapping) else None
 
     def branches(self, keyword: str) -> list["Node"]:
-        """The schemas under allOf, anyOf or oneOf; the same Nodes every time."""
+        """Return the schemas under allOf, anyOf or oneOf; the same Nodes every time."""
         nodes = self._branches.get(keyword)
         if nodes is None:
             nodes = self._branches[keyword] = [Node(raw) for raw in self.raw.get(keyword) or ()]
         return nodes
 
     def holds(self, keyword: str) -> bool:
-        """Whether this node or a node below it has the keyword, without nodes in combinators."""
+        """Return whether this node or a node below it has the keyword, without nodes in
+        combinators."""
         is_held = self._held.get(keyword)
         if is_held is None:
             is_held = self._held[keyword] = _mentions(self.raw, keyword)
@@ -153,7 +154,7 @@ class Node:
         return tuple((name, node) for name in names if (node := self.children[name]))
 
     def new_default(self) -> Any:
-        """A copy of the default, which the caller can change."""
+        """Return a copy of the default, which the caller can change."""
         default = self.raw.get("default")
         return orjson.loads(self._default_bytes) if type(default) in {dict, list} else default
 

@@ -31,7 +31,7 @@ def is_whole(value: float) -> bool:
 
 
 def fits(value: Number, kind: str, format: str) -> bool:
-    """Whether type and format can represent the number (IsValueValidAgainstRange)."""
+    """Return whether type and format can represent the number (IsValueValidAgainstRange)."""
     if kind == "integer":
         limit = 1 << _BITS.get(format, 63)
         return (isinstance(value, int) or value.is_integer()) and -limit <= value < limit
@@ -41,7 +41,7 @@ def fits(value: Number, kind: str, format: str) -> bool:
 def compile_bounds(
     schema: dict[str, Number | bool], kind: str, format: str
 ) -> list[Callable[[Number], list[Problem]]]:
-    """The checks of multipleOf, minimum and maximum, in the order upstream merges them."""
+    """Return the checks of multipleOf, minimum and maximum, in the order upstream merges them."""
     checks: list[Callable[[Number], list[Problem]]] = []
     makers = (("multipleOf", _multiple), ("minimum", _minimum), ("maximum", _maximum))
     for keyword, maker in makers:
@@ -53,7 +53,7 @@ def compile_bounds(
 
 
 def safe_range(schema: Mapping[str, Number | bool], kind: str, form: str) -> tuple[Number, Number]:
-    """An open range in which every number is valid; (0, 0) if no simple range is known."""
+    """Return an open range in which every number is valid; (0, 0) if no simple range is known."""
     bounds = [schema.get("minimum"), schema.get("maximum")]
     unfit = any(bound is not None and not fits(bound, kind, form) for bound in bounds)
     if unfit or form == "float" or "multipleOf" in schema:
@@ -72,7 +72,7 @@ _PREFIXES = {
 
 
 def range_problem(prefix: str, kind: str, format: str) -> str:
-    """The text for a number out of range, without the path at its end."""
+    """Return the text for a number out of range, without the path at its end."""
     how = f"with format {format}" if format else "(default format)"
     return f"{prefix} value must be of type {kind} {how} in "
 
@@ -80,7 +80,7 @@ def range_problem(prefix: str, kind: str, format: str) -> str:
 def _guarded(
     check: Callable[[Number], str | None], bound: Number, where: tuple[str, str, str]
 ) -> Callable[[Number], list[Problem]]:
-    """A check with the error of the bound itself, if the type cannot represent the bound.
+    """Return a check with the error of the bound itself, if the type cannot represent the bound.
 
     The value is then compared as a float.
     """
@@ -136,5 +136,6 @@ def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], str | None
 
 
 def _native(bound: Number, value: Number) -> Number:
-    """The bound in the type of the value: for integers it is truncated, so -1.5 becomes -1."""
+    """Return the bound in the type of the value: for integers it is truncated, so -1.5 becomes
+    -1."""
     return int(bound) if isinstance(value, int) else float(bound)

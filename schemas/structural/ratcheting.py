@@ -26,7 +26,7 @@ class RatchetSink(Sink):
         self._correlation = correlation
 
     def fork(self) -> "RatchetSink":
-        """An empty sink for a branch."""
+        """Return an empty sink for a branch."""
         return RatchetSink(self._correlation)
 
     def forgive(self, path: Path, start: int) -> None:
@@ -44,7 +44,7 @@ class RatchetCompiler(compiler.Compiler):
     """Compiles steps that drop the errors of unchanged children."""
 
     def follow_items(self, dispatch: compiler.Dispatch) -> Step:
-        """The step that checks every item of a list."""
+        """Return the step that checks every item of a list."""
 
         def check_items(value: Any, path: Path, errors: Sink) -> None:
             for index, item in enumerate(value):
@@ -53,7 +53,8 @@ class RatchetCompiler(compiler.Compiler):
         return check_items
 
     def follow_fields(self, dispatches: compiler.Dispatches, needed: tuple[str, ...]) -> Step:
-        """The step that checks every field of an object, and the presence of required fields."""
+        """Return the step that checks every field of an object, and the presence of required
+        fields."""
         check_needed = compiler.required_step(needed)
 
         def check_fields(value: Any, path: Path, errors: Sink) -> None:

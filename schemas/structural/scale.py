@@ -17,12 +17,12 @@ _ABSENT = object()
 
 
 def spec(obj: Object, scale: Scale) -> list[FieldError]:
-    """The errors of the replicas in the spec."""
+    """Return the errors of the replicas in the spec."""
     return _replicas(obj, scale.spec_replicas)
 
 
 def status(obj: Object, scale: Scale) -> list[FieldError]:
-    """The errors of the replicas in the status, and of the selector."""
+    """Return the errors of the replicas in the status, and of the selector."""
     errors = _replicas(obj, scale.status_replicas)
     if scale.label_selector:
         text = _trouble(obj, scale.label_selector, str)
@@ -45,7 +45,8 @@ def _replicas(obj: Object, path: str) -> list[FieldError]:
 
 
 def _trouble(obj: Object, path: str, expected_type: type) -> str:
-    """The error for a value with another type at the path; "" if it has the type or is missing."""
+    """Return the error for a value with another type at the path; "" if it has the type or is
+    missing."""
     value, place, inside = _find(obj, path)
     if value is _ABSENT or (not inside and type(value) is expected_type):
         return ""
@@ -57,7 +58,7 @@ def _trouble(obj: Object, path: str, expected_type: type) -> str:
 
 
 def _find(obj: Object, path: str) -> tuple[Any, str, bool]:
-    """The value at the path, or the value that blocks the path because it is not an object.
+    """Return the value at the path, or the value that blocks the path because it is not an object.
 
     Returns the value (or _ABSENT), its path, and whether it blocks the path.
     """

@@ -19,7 +19,7 @@ class InvalidPath(Exception):
 
 
 def resolve(path: str, schema: Object, *, arrays: bool = True) -> tuple[str, Object]:
-    """The path in the form of field errors, and the schema it leads to. Raises InvalidPath.
+    """Return the path in the form of field errors, and the schema it leads to. Raises InvalidPath.
 
     If `arrays` is false, brackets in the path are refused.
     """

@@ -47,7 +47,7 @@ class Hook:
 
     @cached_property
     def review_version(self) -> str:
-        """Return the first version of the review that inkube supports, or v1."""
+        """The first version of the review that inkube supports, or v1."""
         spoken = self.spec.get("admissionReviewVersions") or ()
         return next((version for version in spoken if version in ("v1", "v1beta1")), "v1")
 

@@ -30,7 +30,7 @@ def mode(path):
 
 
 async def filled(file):
-    """A file with two objects, one of them with two states."""
+    """Return a file with two objects, one of them with two states."""
     async with APIServer(data=file) as server:
         first = await server.client.create(config_map("a", state="first"))
         await server.client.create(config_map("b"))
@@ -136,7 +136,7 @@ async def test_a_wal_that_is_deleted_or_replaced_takes_no_writes(file, caplog, *
 
 
 async def lived(file):
-    """A file with two objects, one of them with three states; other data is compacted or
+    """Return a file with two objects, one of them with three states; other data is compacted or
     deleted."""
     async with APIServer(data=file) as server:
         first = await server.client.create(config_map("old"))

@@ -29,7 +29,7 @@ async def source(tmp_path):
 
 
 def content(path):
-    """What a file must have in common with the whole one."""
+    """Return what a file must have in common with the whole one."""
     if path.suffix == ".db":
         loaded = asyncio.run(snapshots.load(path))
         return sorted(record.key for record in loaded.log.records)
@@ -39,7 +39,7 @@ def content(path):
 
 
 def made(folder):
-    """The files in a folder, except drafts."""
+    """Return the files in a folder, except drafts."""
     found = (each for each in folder.rglob("*") if each.is_file())
     return {
         each.relative_to(folder): each

@@ -37,7 +37,7 @@ class Node:
         self.holder = ""
 
     async def told(self, event: str) -> dict[str, Any]:
-        """The next line with that event; other lines before it are skipped."""
+        """Return the next line with that event; other lines before it are skipped."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while line := await self.process.stdout.readline():
@@ -97,7 +97,7 @@ def log_of(place: str) -> Log:
 
 
 async def writers(place: str) -> list[str]:
-    """The writers, in order. Fails if one of them was not the lease holder at its write."""
+    """Return the writers, in order. Fails if one of them was not the lease holder at its write."""
     found: list[str] = []
     async with Store(log_of(place), JSONCodec()) as store:
         after, holder = FIRST_REVISION, ""

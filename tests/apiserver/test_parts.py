@@ -29,7 +29,8 @@ def _methods(owner: ast.ClassDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctio
 
 
 def _assigned(tree: ast.AST) -> set[str]:
-    """The attributes of `self` that some statement assigns or deletes, including `setattr`."""
+    """Return the attributes of `self` that some statement assigns or deletes, including
+    `setattr`."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
@@ -47,7 +48,7 @@ def _outside_of_init(owner: ast.ClassDef) -> set[str]:
 
 
 def _born_late(owner: ast.ClassDef) -> set[str]:
-    """Attributes that methods assign without an earlier declaration."""
+    """Return attributes that methods assign without an earlier declaration."""
     declared = {
         ast.unparse(target)
         for node in owner.body

@@ -30,7 +30,7 @@ def config_map(name, **data):
 
 
 async def first(events, wanted):
-    """The first event of this type."""
+    """Return the first event of this type."""
     async for event in events:
         if event.type == wanted:
             return event.object

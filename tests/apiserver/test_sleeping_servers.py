@@ -49,7 +49,7 @@ class Pair(NamedTuple):
             yield
 
     async def get(self, path: str) -> int:
-        """The status code of a request to `here`."""
+        """Return the status code of a request to `here`."""
         async with self.web.get(self.here.url + path) as answer:
             return answer.status
 
@@ -94,13 +94,13 @@ def config_map(name: str, **meta: Any) -> dict[str, Any]:
 
 
 def calls(path: Path) -> list[ast.Call]:
-    """Every call of a method in a module."""
+    """Return every call of a method in a module."""
     found = ast.walk(ast.parse(path.read_text()))
     return [e for e in found if isinstance(e, ast.Call) and isinstance(e.func, ast.Attribute)]
 
 
 def places(method: str) -> set[tuple[str, int]]:
-    """The calls of that method in apiserver: file and line."""
+    """Return the calls of that method in apiserver: file and line."""
     return {
         (path.name, call.lineno)
         for path in SOURCES.rglob("*.py")

@@ -44,12 +44,12 @@ async def tell(recorder, obj, text="often", **changed):
 
 
 async def stored(client):
-    """The Events of the namespace, in the order of their names."""
+    """Return the Events of the namespace, in the order of their names."""
     return (await client.list(EVENTS, "ns")).items
 
 
 async def counts(client):
-    """The count of each Event; None without a series."""
+    """Return the count of each Event; None without a series."""
     return [each["series"]["count"] if "series" in each else None for each in await stored(client)]
 
 

@@ -38,7 +38,7 @@ async def test_a_waiter_that_gives_up_does_not_hold_up_the_others():
 
 
 async def order_of(crowd, patient="patient"):
-    """The order in which a patient waiter and later ones continue."""
+    """Return the order in which a patient waiter and later ones continue."""
     pacer, order = Pacer(), []
 
     async def work(name, **how):

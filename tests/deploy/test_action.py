@@ -181,7 +181,7 @@ def test_the_end_to_end_job_of_gitlab_runs(tmp_path: Path):
 
 
 def recipe(title: str) -> Any:
-    """The YAML with a title on the page about validation."""
+    """Return the YAML with a title on the page about validation."""
     text = (pages.ROOT / "docs/howto/validate.md").read_text()
     return yaml.safe_load(text.partition(f'```yaml title="{title}"\n')[2].partition("\n```")[0])
 

@@ -44,7 +44,7 @@ def steps() -> Iterator[Step]:
 
 
 def stage(number: int) -> list[Step]:
-    """The instructions of a stage; 0 are those before the first FROM."""
+    """Return the instructions of a stage; 0 are those before the first FROM."""
     found: list[list[Step]] = [[]]
     for step in steps():
         if step.word == "FROM":

@@ -45,7 +45,8 @@ def files(*suffixes: str) -> Iterator[Path]:
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    """The docstrings, strings below attributes, and comments of a module, with their lines."""
+    """Yield the docstrings, strings below attributes, and comments of a module, with their
+    lines."""
     yield from _parsed(path).documentation
     source = path.read_text()
     if _COMMENT_WITH_CODE.search(source):
@@ -90,7 +91,7 @@ def file_names() -> frozenset[str]:
 
 @cache
 def words() -> frozenset[str]:
-    """Every identifier in the code, and every word of strings that are not documentation."""
+    """Return every identifier in the code, and every word of strings that are not documentation."""
     found: set[str] = set()
     for path in files(".py", ".pyi"):
         found |= _parsed(path).identifiers | _parsed(path).words
@@ -125,7 +126,7 @@ def modules() -> dict[str, set[str]]:
 
 
 def _is_file(name: str, near: Path) -> bool:
-    """Whether a file exists, or is none of this project."""
+    """Return whether a file exists, or is none of this project."""
     bases = (near, *near.parents, ROOT / "apiserver", ROOT / "docs", ROOT / "tests")
     is_ours = "/" not in name or name.split("/")[0] in (*FOLDERS, "docs", "examples", "deploy")
     known = name in file_names() or name in _NOWHERE
@@ -133,7 +134,7 @@ def _is_file(name: str, near: Path) -> bool:
 
 
 def missing(text: str, near: Path) -> Iterator[str]:
-    """The names in a text that do not exist. `near` is the folder of its file."""
+    """Yield the names in a text that do not exist. `near` is the folder of its file."""
     for name in _CODE.findall(text):
         dotted = _DOTTED.fullmatch(name)
         if dotted is not None and dotted[2] in modules().get(dotted[1], ()):

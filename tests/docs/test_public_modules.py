@@ -30,7 +30,7 @@ EXAMPLES = sorted(
 
 
 def _programs() -> Iterator[tuple[str, str]]:
-    """Every Python program in documentation and examples: its place and its text."""
+    """Yield every Python program in documentation and examples: its place and its text."""
     for page in PAGES:
         for block in pages.blocks(page.read_text()):
             if block.language == "python":
@@ -43,7 +43,7 @@ PROGRAMS = dict(_programs())
 
 
 def private(text: str) -> list[str]:
-    """The imports of a program from inkube that are not public."""
+    """Return the imports of a program from inkube that are not public."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -119,7 +119,8 @@ def test_every_class_and_function_says_what_it_is(module: str) -> None:
 
 
 def _text_of(thing: Any) -> str:
-    """Its own docstring. A dataclass without one gets its signature, which does not count."""
+    """Return its own docstring. A dataclass without one gets its signature, which does not
+    count."""
     text = thing.__doc__ if not isinstance(thing, type) or "__doc__" in vars(thing) else ""
     return "" if not text or text.startswith(f"{thing.__name__}(") else text
 

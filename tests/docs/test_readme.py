@@ -42,13 +42,13 @@ spec:
 
 
 def sections() -> Mapping[str, str]:
-    """The text below each heading."""
+    """Return the text below each heading."""
     parts = re.split(r"^## (.+)\n", README.read_text(), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def typed(heading: str) -> list[str]:
-    """The commands of the consoles below a heading."""
+    """Return the commands of the consoles below a heading."""
     found = pages.blocks(sections()[heading])
     return [
         command

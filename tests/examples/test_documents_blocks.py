@@ -117,7 +117,7 @@ async def run(command, *arguments, stdin=""):
 
 
 async def block(server, name, draft=None):
-    """The output of a TypeScript block."""
+    """Return the output of a TypeScript block."""
     extra = [] if draft is None else [json.dumps(draft)]
     program = typescript.compiled(DOCUMENTS) / "blocks.mjs"
     code, told = await run("node", program, server.url, name, *extra)
@@ -126,7 +126,7 @@ async def block(server, name, draft=None):
 
 
 async def curl(server, path, body, *options, media="application/json"):
-    """Code and body of a POST."""
+    """Return code and body of a POST."""
     code, told = await run(
         "curl", "-s", "-X", "POST", f"{server.url}{path}", "-H", f"Content-Type: {media}",
         "--data-binary", "@-", "-w", "\n%{http_code}", *options, stdin=body,
@@ -137,7 +137,7 @@ async def curl(server, path, body, *options, media="application/json"):
 
 
 async def status_of(kubectl, name):
-    """The status as kubectl reads it."""
+    """Return the status as kubectl reads it."""
     code, told = await kubectl("get", name, "-o", "json")
     assert code == 0, told
     obj = json.loads(told)

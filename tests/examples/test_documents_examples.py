@@ -68,7 +68,7 @@ async def ask(server):
 
 
 async def run(command, *arguments, stdin=b""):
-    """The output of a command."""
+    """Return the output of a command."""
     found = shutil.which(command)
     if found is None:
         pytest.skip(f"{command} is not installed")

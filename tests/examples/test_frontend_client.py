@@ -77,7 +77,7 @@ async def run(folder, *command):
 
 
 async def until(process, is_so):
-    """The first state of the page that meets the condition."""
+    """Return the first state of the page that meets the condition."""
     async with within():
         while line := await process.stdout.readline():
             state = json.loads(line)

@@ -24,7 +24,7 @@ def main(tmp_path):
 
 
 async def output_of(*command):
-    """The output of a command."""
+    """Return the output of a command."""
     process = await asyncio.create_subprocess_exec(
         *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
@@ -67,7 +67,7 @@ async def test_a_form_is_validated_saved_and_kept_current(main):
 
 
 def missing_branch(*others):
-    """The errors of the form in either phase."""
+    """Return the errors of the form in either phase."""
     supported = {"branch": list(others)}
     return {"fields": {"branch": "branch not found"}, "form": [], "supported": supported}
 

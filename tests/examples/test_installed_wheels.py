@@ -126,7 +126,7 @@ def test_its_controller_writes_what_the_check_finds(server: Served) -> None:
 
 
 def first_error(url: str) -> str:
-    """The first field error that a watch shows."""
+    """Return the first field error that a watch shows."""
     with urllib.request.urlopen(url, timeout=SECONDS) as answer:
         for line in answer:
             errors = json.loads(line)["object"].get("status", {}).get("fieldErrors")

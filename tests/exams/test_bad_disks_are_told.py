@@ -22,7 +22,7 @@ def config_map(name, size=10):
 
 
 def refused(folder, data):
-    """The error of a server that cannot start."""
+    """Return the error of a server that cannot start."""
     done = subprocess.run(
         [*START, "--data", str(data), "--kubeconfig", str(folder / "kubeconfig")],
         capture_output=True,

@@ -47,7 +47,7 @@ async def server():
 
 
 async def cost(server, bomb):
-    """The longest turn of the event loop, and all other processor time of the process."""
+    """Return the longest turn of the event loop, and all other processor time of the process."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     head = (
         f"{bomb.method} {bomb.path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

@@ -33,7 +33,7 @@ APPLY, STEPS = "application/apply-patch+yaml", "application/json-patch+json"
 
 
 def lists_of(schema: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
-    """The lists and maps in a schema by their path; `[]` and `{}` stand for one item."""
+    """Return the lists and maps in a schema by their path; `[]` and `{}` stand for one item."""
     found: dict[tuple[str, ...], Any] = {}
     if len(path) > DEPTH * 2:
         return found
@@ -50,7 +50,7 @@ def lists_of(schema: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[s
 
 
 def sample(schema: dict[str, Any], number: int, depth: int = 0) -> Any:
-    """A value that roughly fits the schema, different for each number."""
+    """Return a value that roughly fits the schema, different for each number."""
     kind = schema.get("type")
     if schema.get("x-kubernetes-int-or-string"):
         return number
@@ -80,7 +80,7 @@ def filled(schema: dict[str, Any], count: int, *, same: bool) -> Any:
 
 
 def body(head: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
-    """An object with this value at the path."""
+    """Return an object with this value at the path."""
     for step in reversed(path):
         value = [value] if step == "[]" else {"k": value} if step == "{}" else {step: value}
     metadata = {"name": "long", **value.pop("metadata", {})}
@@ -118,7 +118,7 @@ async def timed():
     async with APIServer() as server, aiohttp.ClientSession() as session:
 
         async def ask(url: str, sent: bytes, method: str = "POST", media: str = JSON) -> float:
-            """Seconds of processor time."""
+            """Return seconds of processor time."""
             begun = time.process_time()
             head = {"Content-Type": media}
             data = io.BytesIO(sent)  # aiohttp warns of large bodies that are bytes

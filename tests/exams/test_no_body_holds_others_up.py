@@ -53,7 +53,7 @@ class Sender(threading.Thread):
 
 
 def worst(server, name):
-    """The 99th percentile in seconds of GETs, and the seconds for the body."""
+    """Return the 99th percentile in seconds of GETs, and the seconds for the body."""
     sender = Sender(server, BOMBS[name])
     waits = []
     with contextlib.closing(server.connect()) as connection:

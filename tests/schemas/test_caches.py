@@ -22,7 +22,7 @@ def sources():
 
 
 def globals_that_change(tree):
-    """Names of module variables whose containers the module's functions fill."""
+    """Yield names of module variables whose containers the module's functions fill."""
     mutable = ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp | ast.Call
     own = {
         target.id
@@ -51,7 +51,8 @@ def globals_that_change(tree):
 
 
 def kept_by_modules(tree):
-    """The caches of a module for the whole process: decorators of functions, values of globals."""
+    """Yield the caches of a module for the whole process: decorators of functions, values of
+    globals."""
     for node in tree.body:
         for inner in (node, *(node.body if isinstance(node, ast.ClassDef) else ())):
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -80,7 +80,7 @@ def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
 
 
 def _late(file: Path) -> list[str]:
-    """Imports inside functions, and those that only type checkers use."""
+    """Return imports inside functions, and those that only type checkers use."""
     tree = ast.parse(file.read_text())
     nodes = list(ast.walk(tree))
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -110,8 +110,8 @@ BY_NAME = {
 
 
 def _by_name(file: Path) -> list[str]:
-    """Places that import a module by its name, or use `functools.cached_property`, whose lock is
-    shared by all instances."""
+    """Return places that import a module by its name, or use `functools.cached_property`, whose
+    lock is shared by all instances."""
     return [
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for node in ast.walk(ast.parse(file.read_text()))

@@ -66,7 +66,7 @@ def test_there_is_one_word_for_an_object_and_one_meaning_of_same() -> None:
 
 
 def _defined(tree: ast.Module) -> list[str]:
-    """Names of the functions of a module, and of aliases of `dict[…]`."""
+    """Return names of the functions of a module, and of aliases of `dict[…]`."""
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     words = [
         ast.unparse(node.targets[0])

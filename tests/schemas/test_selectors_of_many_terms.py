@@ -53,7 +53,7 @@ OBJECTS = st.fixed_dictionaries({
 
 
 def one(obj, path, operator, value):
-    """A single term, as upstream's fields.Selector tests it."""
+    """Return a single term, as upstream's fields.Selector tests it."""
     if path.startswith("of["):
         found = obj["spec"].get("map", {}).get(path[3:-1])
     elif path == "spec.a":

@@ -19,7 +19,7 @@ class _Model:
         """The revision of each existing key."""
 
     def records(self, chance: random.Random, after: int, count: int) -> list[Record]:
-        """Random writes that could follow `after`, at most one per key."""
+        """Return random writes that could follow `after`, at most one per key."""
         keys = chance.sample([f"/r/{n}" for n in range(count + 3)], count)
         return [self._record(chance, key, after + n) for n, key in enumerate(keys, 1)]
 

@@ -59,7 +59,8 @@ class _Codec:
 
 
 async def _write(folder: Path) -> Written:
-    """Objects of many sizes, replaced and deleted; a part is compacted, and a part in the -wal."""
+    """Return objects of many sizes, replaced and deleted; a part is compacted, and a part in the
+    -wal."""
     chance = random.Random(7)
     path = folder / "at-work.db"
     async with Store(sqlite_log(path, SqliteOptions(synchronous="NORMAL")), _Codec()) as store:

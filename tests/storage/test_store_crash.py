@@ -51,7 +51,7 @@ asyncio.run(main(sys.argv[1]))
 
 
 def write_and_be_killed(path: Path, after: int) -> dict[str, tuple[int, int]]:
-    """The acknowledged writes of a killed process, by key: revision and value."""
+    """Return the acknowledged writes of a killed process, by key: revision and value."""
     process = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE)
     assert process.stdout is not None
     lines = [process.stdout.readline() for _ in range(after)]

@@ -198,7 +198,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 def open_in_processes(place: str, count: int) -> list[bytes]:
-    """The errors of processes that open a log at the same time."""
+    """Return the errors of processes that open a log at the same time."""
     command = [sys.executable, "-c", OPENER, place]
     processes = [
         subprocess.Popen([*command, f"p{n}"], stderr=subprocess.PIPE) for n in range(count)

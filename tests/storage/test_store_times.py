@@ -38,7 +38,7 @@ async def timed(backend: Any, codec: Any, clock: Clock) -> Any:
 
 
 async def lived(store: Store, clock: Clock) -> list[int]:
-    """The revisions of five writes, ten seconds apart."""
+    """Return the revisions of five writes, ten seconds apart."""
     a = await store.create("/r/a", {"v": 1})
     clock.now += 10
     b = await store.create("/r/b", {"v": 1})

@@ -152,7 +152,8 @@ def _openapi_v2():
 
 
 def context(authority=None):
-    """A TLS context. With an authority (PEM), clients must present one of its certificates."""
+    """Return a TLS context. With an authority (PEM), clients must present one of its
+    certificates."""
     made = tls.context(SERVER)
     if authority is not None:
         made.load_verify_locations(cadata=authority)

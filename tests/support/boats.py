@@ -13,7 +13,7 @@ def definition(
     names: dict[str, Any] | None = None,
     **version: Any,
 ) -> dict[str, Any]:
-    """The CRD of a kind with one version. `version` contains its other members, such as
+    """Return the CRD of a kind with one version. `version` contains its other members, such as
     subresources. The plural name is the kind with an s, unless `names` has another."""
     names = {"plural": f"{kind.lower()}s", "kind": kind, **(names or {})}
     version = {"name": "v1", "served": True, "storage": True, **version}
@@ -31,7 +31,8 @@ def definition(
 
 
 def text(schema: str, kind: str = "Boat", group: str = "example.com") -> str:
-    """The CRD of a kind as users write it in a file: the YAML of its schema begins in line 14."""
+    """Return the CRD of a kind as users write it in a file: the YAML of its schema begins in line
+    14."""
     plural = f"{kind.lower()}s"
     return f"""\
 apiVersion: apiextensions.k8s.io/v1

@@ -27,7 +27,7 @@ class Bomb(NamedTuple):
 
 
 def definition(plural: str, spec: Object) -> Any:
-    """A CRD of `plural` in x.io."""
+    """Return a CRD of `plural` in x.io."""
     schema = {"type": "object", "properties": {"spec": spec}}
     return boats.definition(schema, plural[:-1].capitalize(), group="x.io")
 
@@ -53,7 +53,7 @@ def dumps(value: Any) -> bytes:
 
 
 def setup() -> Iterator[tuple[str, bytes]]:
-    """Objects to create before: (path, body)."""
+    """Yield objects to create before: (path, body)."""
     strings = {"type": "array", "items": {"type": "string"}}
     yield CRDS, dumps(definition("texts", {"type": "object", "properties": {"l": strings}}))
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -62,7 +62,7 @@ def setup() -> Iterator[tuple[str, bytes]]:
 
 
 def bombs(part: float = 1.0) -> dict[str, Bomb]:
-    """All bombs by name. With `part` 1, they have the maximum size."""
+    """Return all bombs by name. With `part` 1, they have the maximum size."""
 
     def many(count: int) -> range:
         return range(int(count * part))
@@ -77,7 +77,8 @@ def bombs(part: float = 1.0) -> dict[str, Bomb]:
     small = f"{CONFIG_MAPS}/small"
 
     def ored(first: int, count: int) -> str:
-        """An expression with many different terms, because compiled expressions are cached."""
+        """Return an expression with many different terms, because compiled expressions are
+        cached."""
         return " || ".join([f"self.a > {first * 10_000 + n}" for n in many(count)])
 
     numbers = f"[{','.join(['self.a' for _ in many(2000)])}].all(x, x > 1)"

@@ -102,12 +102,12 @@ class Camp:
 
 
 def _only_tent(change: Any) -> list[Key]:
-    """The key of the only tent, for changes of other objects."""
+    """Return the key of the only tent, for changes of other objects."""
     return [Key("default", "a")]
 
 
 def camp(reconcile: Reconcile, *watched: str) -> InProcess:
-    """A server with the kind, whose controller watches tents and these resources."""
+    """Return a server with the kind, whose controller watches tents and these resources."""
 
     def controllers(env: Environment) -> list[Controller]:
         camp = Camp(env)
@@ -123,7 +123,7 @@ def camp(reconcile: Reconcile, *watched: str) -> InProcess:
 
 
 def owned_by(tent: Any) -> Any:
-    """The owner reference to a tent."""
+    """Return the owner reference to a tent."""
     meta = tent["metadata"]
     owner = {"apiVersion": "camp.example/v1", "kind": "Tent"}
     return [{**owner, "name": meta["name"], "uid": meta["uid"]}]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 def circle(package: str) -> list[str]:
-    """Modules of a package that form a cycle, each importing the one before it; empty if there is
-    no cycle."""
+    """Return modules of a package that form a cycle, each importing the one before it; empty if
+    there is no cycle."""
     modules = _modules(package)
     graph = {name: _imported(path, modules) - {name} for name, path in modules.items()}
     try:
@@ -35,8 +35,8 @@ def _modules(package: str) -> dict[str, Path]:
 
 
 def _imported(path: Path, modules: dict[str, Path]) -> set[str]:
-    """Modules of the package that a module imports. Imports are absolute, as ruff requires. `from
-    package import module` is an import of the module, not of its package."""
+    """Return modules of the package that a module imports. Imports are absolute, as ruff requires.
+    `from package import module` is an import of the module, not of its package."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):

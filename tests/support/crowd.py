@@ -36,7 +36,7 @@ def main(command: list[str]) -> int:
 
 
 def _cores() -> int:
-    """The number of cores that this process may use, if the system provides it."""
+    """Return the number of cores that this process may use, if the system provides it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -34,11 +34,11 @@ class House:
         self._offered = {room: _offered(self._modules[room]) for room in self._rooms()}
 
     def deep(self) -> list[Import]:
-        """Every import that bypasses a door."""
+        """Return every import that bypasses a door."""
         return [found for path in self._files("*.py", "*.pyi") for found in self._deep_in(path)]
 
     def of_itself(self) -> list[Import]:
-        """Every import of a folder by a module directly in it."""
+        """Return every import of a folder by a module directly in it."""
         return [
             Import(here.as_posix(), getattr(node, "lineno", 0), package, package)
             for path in self._files("*.py")
@@ -81,7 +81,7 @@ class House:
 
 
 def by_room(imports: list[Import]) -> Counter[str]:
-    """The number of bypassing imports by room."""
+    """Return the number of bypassing imports by room."""
     return Counter(each.room.removeprefix("inkube.") for each in imports)
 
 
@@ -91,7 +91,7 @@ def _module(path: Path) -> str:
 
 
 def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Module and name of the imports of inkube in a statement; the name is "" for a whole
+    """Yield module and name of the imports of inkube in a statement; the name is "" for a whole
     module."""
     if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("inkube."):
         for alias in node.names:
@@ -103,8 +103,8 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _offered(init: Path) -> set[str]:
-    """The names that a room exports: those in its stub, or without a stub those in the module
-    itself."""
+    """Return the names that a room exports: those in its stub, or without a stub those in the
+    module itself."""
     stub = init.with_suffix(".pyi")
     tree = ast.parse((stub if stub.exists() else init).read_text())
     found: set[str] = set()

@@ -66,7 +66,7 @@ LOGS = [
 
 
 async def kinds_of(web: Any) -> list[Listed]:
-    """Every stored kind of a server with its objects, over HTTP."""
+    """Return every stored kind of a server with its objects, over HTTP."""
     found = []
     for group, version, resources in await _resources(web):
         for each in resources:
@@ -226,7 +226,7 @@ def velero(kinds: list[Listed], logs: list[Log], folder: Path) -> Path:
 
 
 def shown(kinds: list[Listed]) -> dict[tuple[str, str, str, str], Any]:
-    """Every object by group, kind, namespace and name; Secrets left out."""
+    """Return every object by group, kind, namespace and name; Secrets left out."""
     return {
         (
             kind.group,
@@ -241,7 +241,7 @@ def shown(kinds: list[Listed]) -> dict[tuple[str, str, str, str], Any]:
 
 
 def packed(folder: Path) -> Path:
-    """The folder as a .tar.gz."""
+    """Return the folder as a .tar.gz."""
     target = folder.with_name(f"{folder.name}.tar.gz")
     with tarfile.open(target, "w:gz") as archive:
         archive.add(folder, folder.name)

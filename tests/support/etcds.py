@@ -35,12 +35,12 @@ class Etcd:
         self._ask("kv/deleterange", key=_text(key.encode()))
 
     def revision(self) -> int:
-        """The newest revision."""
+        """Return the newest revision."""
         found = json.loads(self._ask("kv/range", key=_text(b"none")))
         return int(found["header"]["revision"])
 
     def snapshot(self, path: Path) -> Path:
-        """What `etcdctl snapshot save` writes."""
+        """Return what `etcdctl snapshot save` writes."""
         answers = self._ask("maintenance/snapshot").splitlines()
         blobs = (json.loads(each)["result"].get("blob", "") for each in answers)
         path.write_bytes(b"".join(map(base64.b64decode, blobs)))
@@ -86,8 +86,8 @@ def _wait(etcd: Etcd, process: "subprocess.Popen[bytes]") -> None:
 
 
 def stored(obj: dict[str, Any]) -> bytes:
-    """An object as kube-apiserver stores it: built-in kinds as protobuf, others as JSON, both
-    without a resource version."""
+    """Return an object as kube-apiserver stores it: built-in kinds as protobuf, others as JSON,
+    both without a resource version."""
     meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
     obj = {**obj, "metadata": meta}
     if builtin.envelopes.can_carry(GVK.of(obj["apiVersion"], obj["kind"])):

@@ -57,7 +57,7 @@ class Pair:
         return (await self._primary.database()).rpartition("/")[2]
 
     def url(self, name: str) -> str:
-        """The URL of a database, whichever cluster serves it."""
+        """Return the URL of a database, whichever cluster serves it."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
 
     @contextlib.asynccontextmanager
@@ -100,7 +100,7 @@ class Pair:
         self._replica = await asyncio.to_thread(self._primary.replica, self._next())
 
     def direct(self, name: str) -> str:
-        """The URL of a database at the primary itself."""
+        """Return the URL of a database at the primary itself."""
         return self._primary.url(name)
 
     @property

@@ -247,7 +247,8 @@ class Campaign:
         return found + [f"after a loss: {text}" for text in wrong]
 
     def _is_replaced(self, write: Operation) -> bool:
-        """Whether a later state of its key is in the log, whose earlier rows may be compacted."""
+        """Return whether a later state of its key is in the log, whose earlier rows may be
+        compacted."""
         return self._log.living.get(write.key, 0) > write.revision
 
     async def _judge(self, history: History, begun: int, living: dict[str, int]) -> list[str]:
@@ -462,7 +463,7 @@ class Campaign:
 
 
 def _is_lost(event: Event, there: Mapping[int, histories.Row], horizon: int) -> bool:
-    """Whether the log has not the row of an event."""
+    """Return whether the log has not the row of an event."""
     row = there.get(event.revision)
     if row is None:
         return event.revision > horizon

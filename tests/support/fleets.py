@@ -87,8 +87,8 @@ class Data(Protocol):
         ...
 
     async def rows(self, after: int) -> tuple[list[Row], int]:
-        """The rows of the log after a revision, the rows left from before its horizon, and this
-        horizon (the revision up to which it is compacted). Read without a server."""
+        """Return the rows of the log after a revision, the rows left from before its horizon, and
+        this horizon (the revision up to which it is compacted). Read without a server."""
         ...
 
 
@@ -301,7 +301,8 @@ async def gone(pid: int) -> None:
 
 
 def lives(pid: int) -> bool:
-    """Whether a process has not ended. One that has may still wait for its parent (a zombie)."""
+    """Return whether a process has not ended. One that has may still wait for its parent (a
+    zombie)."""
     state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     return bool(state) and state[0] not in "ZX"
 
@@ -542,7 +543,7 @@ class Breaker:
         return self._fleet.data.cluster
 
     def _workers(self) -> list[int]:
-        """The processes that serve requests."""
+        """Return the processes that serve requests."""
         return [pid for server in self._fleet.servers for pid in server.pids[1:] or server.pids]
 
     async def _replace(self, pid: int, number: int = signal.SIGKILL) -> None:

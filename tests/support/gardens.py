@@ -127,7 +127,7 @@ LED: dict[Reconcile, bool] = {}
 
 
 def controller(reconcile: Reconcile) -> Coroutine:
-    """A controller that calls `reconcile` for each boat and each change of one."""
+    """Return a controller that calls `reconcile` for each boat and each change of one."""
 
     async def loop(api: Api) -> None:
         while True:
@@ -197,7 +197,7 @@ def server_of(kubeconfig: Path) -> str:
 
 
 def hold_of(boat: Any) -> Any:
-    """The ConfigMap that belongs to a boat."""
+    """Return the ConfigMap that belongs to a boat."""
     meta = boat["metadata"]
     owner = {
         "apiVersion": "example.com/v1", "kind": "Boat", "name": meta["name"], "uid": meta["uid"],
@@ -209,12 +209,12 @@ def hold_of(boat: Any) -> Any:
 
 
 def is_gone(kind: str, boat: Any) -> bool:
-    """Whether a boat is deleted, or about to be."""
+    """Return whether a boat is deleted, or about to be."""
     return kind == "DELETED" or "deletionTimestamp" in boat["metadata"]
 
 
 def phase_of(boat: Any) -> str:
-    """The phase in the status of a boat, or ""."""
+    """Return the phase in the status of a boat, or ""."""
     return str(boat.get("status", {}).get("phase", ""))
 
 
@@ -372,7 +372,7 @@ CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 
 
 def claim_of(boat: Any) -> Any:
-    """The claim that belongs to a boat."""
+    """Return the claim that belongs to a boat."""
     size = {"requests": {"storage": "1Gi"}}
     return {
         "metadata": {"name": f"{boat['metadata']['name']}-claim"},

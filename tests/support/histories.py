@@ -75,17 +75,17 @@ class Operation:
         return self.kind != "get" and self.outcome == "done"
 
     def wrote(self, row: Row) -> bool:
-        """Whether a row comes from this operation, by its unique members."""
+        """Return whether a row comes from this operation, by its unique members."""
         if self.kind == "delete":
             return row.deleted and row.previous == self.expected
         return not row.deleted and row.tag == self.tag
 
     def replaces(self, previous: int) -> bool:
-        """Whether the operation could succeed on this state."""
+        """Return whether the operation could succeed on this state."""
         return previous != ABSENT if self.expected is None else previous == self.expected
 
     def explained(self, state: int) -> bool:
-        """Whether a response without a change is right for this state."""
+        """Return whether a response without a change is right for this state."""
         if self.kind == "get":
             return state == self.revision
         if self.outcome == "missing":
@@ -270,7 +270,7 @@ class _Order:
         """The operation that wrote each row."""
 
     def place_acknowledged(self) -> list[str]:
-        """The acknowledged writes that the log lacks or contains differently."""
+        """Return the acknowledged writes that the log lacks or contains differently."""
         found = []
         for each in self._history.operations:
             if not each.is_acknowledged:
@@ -292,7 +292,7 @@ class _Order:
         return found
 
     def missing_behind_the_horizon(self, pending: Iterable[Operation]) -> list[str]:
-        """Keys whose state at the horizon is missing or older than acknowledged, although no
+        """Return keys whose state at the horizon is missing or older than acknowledged, although no
         operation deleted them; and deleted keys that exist."""
         known = {key: state for key, state in self._living.items() if key.startswith(
             self._history.prefix)}  # fmt: skip
@@ -312,8 +312,8 @@ class _Order:
         return found
 
     def place_unanswered(self, pending: Iterable[Operation]) -> list[str]:
-        """Rows that are explained by no write, by a refused write, or by a write that already has a
-        row."""
+        """Return rows that are explained by no write, by a refused write, or by a write that
+        already has a row."""
         candidates = defaultdict(list)
         for each in [*pending, *self._history.operations]:
             if each.kind != "get" and each.outcome != "done":
@@ -338,7 +338,8 @@ class _Order:
         return found
 
     def place_reads(self) -> list[str]:
-        """Responses without a position between earlier known revisions and later requests."""
+        """Return responses without a position between earlier known revisions and later
+        requests."""
         of = {id(each): revision for revision, each in self._places.items()}
         asked = sorted((each.asked, revision) for revision, each in self._places.items())
         first = [*_smallest_to_the_end([revision for _, revision in asked]), math.inf]
@@ -386,8 +387,8 @@ class _Order:
         return self._begun < revision <= self._horizon.revision
 
     def _may_be_compacted(self, operation: Operation) -> bool:
-        """Whether the row of an acknowledged write may be deleted. The row of a deletion comes
-        after the deleted state, which is not kept."""
+        """Return whether the row of an acknowledged write may be deleted. The row of a deletion
+        comes after the deleted state, which is not kept."""
         if operation.kind != "delete":
             revision = operation.revision
             return self._is_compacted(revision) and revision not in self._rows
@@ -448,7 +449,7 @@ def _mislisted(history: History, rows: Sequence[Row], horizon: Horizon) -> list[
 
 
 def mistold(watch: Watching, prefix: str, rows: Sequence[Row], horizon: int) -> list[str]:
-    """The differences between a watch and the log after the horizon."""
+    """Return the differences between a watch and the log after the horizon."""
     told = [each for each in watch.events if each.revision > horizon or watch.start >= horizon]
     until = max([watch.until, *(each.revision for each in watch.events)])
     due = [

@@ -85,7 +85,7 @@ class Node:
 
 
 def holder_of(server: APIServer) -> str:
-    """The holder as the Lease names it, if this server leads."""
+    """Return the holder as the Lease names it, if this server leads."""
     assert server.parts.leadership is not None, "others may write to the log"
     return server.parts.leadership.elector.identity
 

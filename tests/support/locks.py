@@ -37,12 +37,13 @@ CALLS = "open,openat,creat,close,close_range,dup,dup2,dup3,fcntl,clone,clone3,fo
 
 
 def watched(report: Path) -> list[str]:
-    """The start of a command line that records in `report` which files Python opens."""
+    """Return the start of a command line that records in `report` which files Python opens."""
     return [sys.executable, __file__, str(report)]
 
 
 def traced(folder: Path) -> list[str]:
-    """The start of a command line with which strace writes a file for each thread to `folder`."""
+    """Return the start of a command line with which strace writes a file for each thread to
+    `folder`."""
     folder.mkdir()
     # -D: the command stays the child of its starter
     return [shutil.which("strace") or "strace", "-D", "-ff", "-ttt", "-y", "-q",
@@ -88,8 +89,8 @@ _FILE = re.compile(r"^(\d+)<(.*?)>")
 
 
 def dropped(folder: Path) -> tuple[list[str], int]:
-    """Each close of a data file that dropped locks of its process, each lock through an inherited
-    descriptor, and the number of all locks."""
+    """Return each close of a data file that dropped locks of its process, each lock through an
+    inherited descriptor, and the number of all locks."""
     _wait_for_tracers(folder)
     calls = []
     for trace in folder.iterdir():

@@ -36,7 +36,7 @@ KEYS = [
 
 
 def below(value, path=()):
-    """The path of every value inside a value."""
+    """Yield the path of every value inside a value."""
     yield path
     if isinstance(value, (dict, list)):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
@@ -148,5 +148,5 @@ KNOWN = re.compile("|".join(RECORDED.values()), re.DOTALL)
 
 
 def is_recorded(status: dict[str, Any]) -> bool:
-    """Whether kube-apiserver returns this error of 500, too."""
+    """Return whether kube-apiserver returns this error of 500, too."""
     return KNOWN.fullmatch(status["message"]) is not None

@@ -15,7 +15,7 @@ FOLDERS = ("apiserver", "controllers", "schemas", "storage")
 
 
 def is_elsewhere(path: Path) -> bool:
-    """Whether a file is somewhere else in the package: the public modules and the marker of
+    """Return whether a file is somewhere else in the package: the public modules and the marker of
     types."""
     return path.parent == TREE / "apiserver" and (
         path.name == "py.typed" or (path.name[0] == "_" and path.stem != "__init__")
@@ -30,7 +30,7 @@ def files() -> list[Path]:
 
 
 def missing(file: Path) -> list[str]:
-    """Parts of a file of the source tree that the package lacks."""
+    """Return parts of a file of the source tree that the package lacks."""
     if file.suffix == ".py":
         parts = file.parent.parts if file.stem == "__init__" else file.with_suffix("").parts
         return _refused(".".join(("inkube", *parts)), "")

@@ -57,7 +57,7 @@ class PageError(AssertionError):
 
 
 def blocks(page: str) -> Iterator[Block]:
-    """Every block of a page."""
+    """Yield every block of a page."""
     for found in _FENCE.finditer(page):
         language, _, more = found["info"].partition(" ")
         title = _TITLE.search(more)
@@ -71,7 +71,8 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def missing(page: str) -> str:
-    """The first package that the page's programs import and that is not installed; "" if none."""
+    """Return the first package that the page's programs import and that is not installed; "" if
+    none."""
     own = {Path(block.title).stem for block in blocks(page)}
     for block in blocks(page):
         if block.language != "python" or block.left_out:
@@ -88,7 +89,7 @@ def missing(page: str) -> str:
 
 
 def tools(page: str) -> set[str]:
-    """The programs with which the page's commands begin."""
+    """Return the programs with which the page's commands begin."""
     return {
         command.split()[0]
         for block in blocks(page)
@@ -98,7 +99,7 @@ def tools(page: str) -> set[str]:
 
 
 def commands(block: Block) -> Iterator[tuple[int, str, list[str]]]:
-    """Line number, command and expected output of each command in a console block."""
+    """Yield line number, command and expected output of each command in a console block."""
     line = block.line
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE):
         first, *rest = part.split("\n") if part else [""]
@@ -269,7 +270,7 @@ class Reader:
 
 
 def matches(expected: list[str], found: list[str]) -> bool:
-    """Whether output is as on the page. `...` is any text, and alone on a line any lines."""
+    """Return whether output is as on the page. `...` is any text, and alone on a line any lines."""
     parts = []
     for each in expected:
         if each == "...":

@@ -34,7 +34,7 @@ def git(place, *arguments):
 
 
 def refs(place):
-    """Branches and tags of a repository."""
+    """Return branches and tags of a repository."""
     told = git(place, "for-each-ref", "--format=%(refname)").splitlines()
     return [name.removeprefix("refs/heads/").removeprefix("refs/") for name in told]
 
@@ -105,7 +105,7 @@ class Parcels:
         return answer
 
     async def names(self, kind="packagerevisions", **params):
-        """The names of the objects in a list."""
+        """Return the names of the objects in a list."""
         _, answer = await self.send("GET", f"{PORCH}/{kind}", **params)
         return [item["metadata"]["name"] for item in answer["items"]]
 
@@ -129,7 +129,7 @@ class Parcels:
         return answer
 
     async def files(self, name):
-        """The files of a revision."""
+        """Return the files of a revision."""
         return (await self.get(name, "packagerevisionresources"))["spec"]["resources"]
 
     async def push(self, name, files, **params):
@@ -152,7 +152,7 @@ async def parcels(**options):
 
 
 def causes(answer):
-    """Fields and messages of the causes of a 422."""
+    """Return fields and messages of the causes of a 422."""
     return [(cause.get("field", ""), cause["message"]) for cause in answer["details"]["causes"]]
 
 

@@ -42,7 +42,7 @@ def attempts(seconds: float = 60.0, pause: float = 0.02) -> Iterator[None]:
 
 
 def crowding() -> float:
-    """How many times longer work takes now than on an idle machine; 1 if it is idle. For
+    """Return how many times longer work takes now than on an idle machine; 1 if it is idle. For
     measurements that are wall-clock times by nature, such as those of a browser."""
     began, own = time.monotonic(), time.thread_time()
     while time.thread_time() - own < 0.05:

@@ -31,7 +31,7 @@ SETTINGS = {
 
 
 def programs() -> Path | None:
-    """The folder of initdb and postgres; None if PostgreSQL is not installed."""
+    """Return the folder of initdb and postgres; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent  # a link need not have the others beside it
@@ -40,7 +40,7 @@ def programs() -> Path | None:
 
 
 def missing() -> str:
-    """The reason why tests that need PostgreSQL cannot run; empty if they can."""
+    """Return the reason why tests that need PostgreSQL cannot run; empty if they can."""
     if programs() is None:
         return "PostgreSQL is not installed"
     if _is_root() and shutil.which("runuser") is None:
@@ -113,7 +113,7 @@ class Cluster:
         self.start()
 
     async def receiver(self) -> int:
-        """The process of a replica that receives commits, or 0."""
+        """Return the process of a replica that receives commits, or 0."""
         connection = await asyncpg.connect(self.url("postgres"))
         try:
             return await connection.fetchval("SELECT pid FROM pg_stat_wal_receiver") or 0
@@ -162,7 +162,7 @@ class Cluster:
         )
 
     def url(self, name: str) -> str:
-        """The URL of a database."""
+        """Return the URL of a database."""
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
 
     def _control(self, *arguments: str) -> None:

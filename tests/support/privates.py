@@ -29,8 +29,8 @@ def is_private(name: str) -> bool:
 
 
 def used(text: str, load: Callable[[], ModuleType]) -> set[str]:
-    """The private names of libraries in the source of a module. The module is loaded if it inherits
-    from classes."""
+    """Return the private names of libraries in the source of a module. The module is loaded if it
+    inherits from classes."""
     tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     others = {name for value, name in _read(nodes) if not _is_self(value)}
@@ -61,7 +61,7 @@ def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def _read(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str]]:
-    """Each object with the name that is read from it or set on it."""
+    """Yield each object with the name that is read from it or set on it."""
     for node in nodes:
         if isinstance(node, ast.Attribute) and is_private(node.attr):
             yield node.value, node.attr
@@ -73,7 +73,8 @@ def _read(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _given(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """The names that functions, classes, class variables, slots and attributes of `self` get."""
+    """Yield the names that functions, classes, class variables, slots and attributes of `self`
+    get."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name
@@ -99,7 +100,7 @@ def _is_self(value: ast.expr) -> bool:
 
 
 def _inherited(node: ast.ClassDef, module: ModuleType) -> frozenset[str]:
-    """The private names of the library classes that a class inherits from. For a class in a
+    """Return the private names of the library classes that a class inherits from. For a class in a
     function, base classes are looked up in the module."""
     made = getattr(module, node.name, None)
     names = vars(module) | dict(inspect.getmembers(made))
@@ -111,7 +112,7 @@ def _inherited(node: ast.ClassDef, module: ModuleType) -> frozenset[str]:
 
 @cache
 def _privates(found: Class) -> frozenset[str]:
-    """The private names of a class: its own, and those that its methods set."""
+    """Return the private names of a class: its own, and those that its methods set."""
     if found.__module__ in ("builtins", "typing", "abc"):
         return frozenset()
     names = {*vars(found), *getattr(found, "__annotations__", ())}
@@ -122,6 +123,6 @@ def _privates(found: Class) -> frozenset[str]:
 
 
 def module_of(path: str) -> ModuleType:
-    """The module of a file such as `apiserver/app.py`."""
+    """Return the module of a file such as `apiserver/app.py`."""
     name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     return importlib.import_module(f"{OURS}.{name}")

@@ -26,7 +26,7 @@ EVENTS = frozenset({"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn
 
 
 def markers(item: pytest.Function) -> Iterator[str]:
-    """The markers of a test."""
+    """Yield the markers of a test."""
     reached = set[str]()
     for function in _functions(item):
         reached |= _reached(function)
@@ -52,7 +52,8 @@ class Watch:
 
 
 def _is_exempt(frame: FrameType | None) -> bool:
-    """Whether inkube starts the program, or `platform`, which calls `uname` for the processor."""
+    """Return whether inkube starts the program, or `platform`, which calls `uname` for the
+    processor."""
     while frame is not None:
         name = frame.f_globals.get("__name__", "")
         if name.startswith("inkube.") or name == platform.__name__:
@@ -66,7 +67,7 @@ def _word(parameter: object) -> str:
 
 
 def _functions(item: pytest.Function) -> Iterator[FunctionType]:
-    """The functions of a test and of its fixtures, including autouse fixtures of its file."""
+    """Yield the functions of a test and of its fixtures, including autouse fixtures of its file."""
     yield inspect.unwrap(getattr(item.obj, "__func__", item.obj))
     for *_, definition in item._fixtureinfo.name2fixturedefs.values():
         function = getattr(definition.func, "__func__", definition.func)
@@ -76,8 +77,8 @@ def _functions(item: pytest.Function) -> Iterator[FunctionType]:
 
 @cache
 def _reached(function: FunctionType) -> frozenset[str]:
-    """The modules of MARKERS that a function reaches through the functions and classes that it
-    names, in its file and in other files of the tests."""
+    """Return the modules of MARKERS that a function reaches through the functions and classes that
+    it names, in its file and in other files of the tests."""
     found, seen, waiting = set[str](), set[int](), [function]
     while waiting:
         current = waiting.pop()
@@ -100,7 +101,7 @@ def _reached(function: FunctionType) -> frozenset[str]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names that code uses, including those in its inner functions."""
+    """Yield the names that code uses, including those in its inner functions."""
     yield from code.co_names
     for each in code.co_consts:
         if isinstance(each, CodeType):
@@ -108,7 +109,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _modules(module: ModuleType) -> set[str]:
-    """The module itself if it is in MARKERS; for a module of the tests, also those that it
+    """Return the module itself if it is in MARKERS; for a module of the tests, also those that it
     imports."""
     if module.__name__ in MARKERS.values():
         return {module.__name__, "subprocess"}

@@ -41,12 +41,12 @@ class Missing(Exception):
 
 
 def client_in_python(folder: Path) -> Scenario:
-    """A plain client."""
+    """Return a plain client."""
     return Scenario(gardens.controller(gardens.right), STEPS, [gardens.CRD])
 
 
 def kopf(folder: Path) -> Scenario:
-    """The operator of the example."""
+    """Return the operator of the example."""
     example = ROOT / "examples" / "kopf"
     program = str(example / "websites.py")
     words = [sys.executable, "-m", "kopf", "run", "-n", "default", "--standalone", program]
@@ -59,7 +59,7 @@ def kopf(folder: Path) -> Scenario:
 
 
 def kind_in_python(folder: Path) -> Scenario:
-    """A KindModule."""
+    """Return a KindModule."""
     return Scenario(camps.camp(camps.right, camps.MAPS), [camps.CREATE, camps.CHANGE])
 
 
@@ -76,7 +76,7 @@ def node(folder: Path) -> Scenario:
 
 
 def compiled(folder: Path) -> Scenario:
-    """A program in C."""
+    """Return a program in C."""
     words = [_found("cc"), "-O1", "-Wall", "-Werror", "-o", str(folder / "right")]
     subprocess.run([*words, str(PROGRAMS / "right.c")], check=True)
     return Scenario(Command([str(folder / "right")], folder), STEPS, [gardens.CRD])
@@ -95,7 +95,7 @@ RIGHT: tuple[Callable[[Path], Scenario], ...] = (
 
 
 def chaos(folder: Path) -> Scenario:
-    """The counter of the example, ten times a second."""
+    """Return the counter of the example, ten times a second."""
     counter = _example("chaos", "counter")
 
     async def work(kubeconfig: Path) -> None:
@@ -114,7 +114,7 @@ def chaos(folder: Path) -> Scenario:
 
 
 def greenhouse(folder: Path) -> Scenario:
-    """The module of the example, with a plant that is too cold."""
+    """Return the module of the example, with a plant that is too cold."""
     module = _example("greenhouse", "greenhouse").Greenhouse()
     plant = {
         "apiVersion": "greenhouse.example/v1",

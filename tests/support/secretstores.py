@@ -14,7 +14,7 @@ class MemorySecretStore:
         self._entries[entry.namespace, entry.name] = entry
 
     async def get(self, namespace: str, name: str) -> Entry | None:
-        """The entry with that name."""
+        """Return the entry with that name."""
         return self._entries.get((namespace, name))
 
     async def delete(self, namespace: str, name: str) -> None:
@@ -22,7 +22,7 @@ class MemorySecretStore:
         self._entries.pop((namespace, name), None)
 
     async def owned(self, namespace: str, owner: str) -> list[Entry]:
-        """All entries that an object owns."""
+        """Return all entries that an object owns."""
         return [
             entry
             for entry in self._entries.values()

@@ -20,7 +20,7 @@ LONG = os.environ.get("INKUBE_EXAMS") == "long"
 
 
 def cpu(pid: int) -> float:
-    """The seconds of processor time that a process has used; Linux only."""
+    """Return the seconds of processor time that a process has used; Linux only."""
     text = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(text[11]) + int(text[12])) / TICKS
 
@@ -103,7 +103,7 @@ class Served:
         return cpu(self.process.pid)
 
     def connect(self, timeout: float = patience.SECONDS) -> http.client.HTTPConnection:
-        """A keep-alive connection."""
+        """Return a keep-alive connection."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:

@@ -207,7 +207,7 @@ class Envtest(Starter):
         return await self.until_ok("kube-apiserver", f"{self.url}/healthz", 0.1)
 
     def user(self, name="default", group="system:masters"):
-        """A session as a user that envtest has provisioned."""
+        """Return a session as a user that envtest has provisioned."""
         certificate, key = self.clients.issue(name_of(name, group))
         return session(self.url, self.authority.certificate, certificate, key, self.folder)
 
@@ -275,13 +275,13 @@ class Jenvtest(Starter):
 
 
 def cpu_seconds(process):
-    """The seconds of processor time that a process has used (Linux)."""
+    """Return the seconds of processor time that a process has used (Linux)."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def session(url, authority, certificate, key, folder):
-    """A client with its own certificate, which trusts only this authority."""
+    """Return a client with its own certificate, which trusts only this authority."""
     context = ssl.create_default_context(cadata=authority.decode())
     stem = folder / f"user-{os.urandom(4).hex()}"
     stem.with_suffix(".pem").write_bytes(certificate + key)

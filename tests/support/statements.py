@@ -13,8 +13,8 @@ _NUMBER = r"(?<!`)\b([2-4]\d\d|500)\b(?!\d)"
 def rows(
     section: str, letters: str, end: tuple[str, ...] = ()
 ) -> dict[str, tuple[list[int], list[str]]]:
-    """The rows of a section: the HTTP codes and the quoted texts of the response by the id of each
-    statement.
+    """Return the rows of a section: the HTTP codes and the quoted texts of the response by the id
+    of each statement.
 
     `letters` contains the first characters of the ids (`FG`). `end` lists the texts that end the
     part of a cell with the response; the rest of the cell explains it.
@@ -33,7 +33,7 @@ def rows(
 
 
 def functions(names: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
-    """The functions of a module with names of rows: `h1` tests row H1."""
+    """Return the functions of a module with names of rows: `h1` tests row H1."""
     return {
         name.upper(): value
         for name, value in names.items()

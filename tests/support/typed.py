@@ -27,7 +27,7 @@ _CHOICES: dict[str, list[Any]] = {
 
 
 def kinds() -> list[GVK]:
-    """Every built-in kind in every version, including those of subresources."""
+    """Return every built-in kind in every version, including those of subresources."""
     found = {
         GVK(kind.group, version, kind.kind): None
         for kind in resources.read()

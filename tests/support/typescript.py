@@ -20,7 +20,8 @@ needed = pytest.mark.skipif(
 
 @cache
 def compiled(project: Path) -> Path:
-    """A folder with what the sources of a project compile to, once for all tests of a process.
+    """Return a folder with what the sources of a project compile to, once for all tests of a
+    process.
 
     Skips the test without a compiler.
     """
@@ -37,7 +38,7 @@ def compiled(project: Path) -> Path:
 
 
 def frontend(folder: Path) -> Path:
-    """A copy of the example in a folder: its page and package, compiled, without sources."""
+    """Return a copy of the example in a folder: its page and package, compiled, without sources."""
     copy = folder / "frontend"
     shutil.copytree(FRONTEND, copy, ignore=shutil.ignore_patterns("node_modules", "src", "lib"))
     shutil.copytree(compiled(FRONTEND), copy / "lib")

@@ -37,13 +37,14 @@ _WORDS = re.compile(r"\b[A-Z][A-Za-z]+\b|(?<=\")[\w-]+(?=\")")
 
 
 def errors(name: str, value: Object) -> list[FieldError]:
-    """The errors that the newest rules report on creation for a struct without its parent."""
+    """Return the errors that the newest rules report on creation for a struct without its
+    parent."""
     return compiler.rules(name).run(Frame(value, "", None, None, updates=False))
 
 
 def find(name: str, metadata: Object | None = None) -> Object | None:
-    """A struct of a type without errors. None if the search finds none: the type needs its parent,
-    or a value that cannot be guessed."""
+    """Return a struct of a type without errors. None if the search finds none: the type needs its
+    parent, or a value that cannot be guessed."""
     first: Object = {}
     if "metadata" in shapes.fields(name):
         first["metadata"] = metadata or {"name": "a", "namespace": "a"}
@@ -105,7 +106,8 @@ def _mended(name: str, value: Object) -> Iterator[Object]:
 
 
 def _candidates(shape: Shape, told: Sequence[str] = ()) -> Iterator[Any]:
-    """Values of a type. `told` are words of an error, because some errors list the valid values."""
+    """Yield values of a type. `told` are words of an error, because some errors list the valid
+    values."""
     if shape.kind == "struct":
         yield {}
     elif shape.kind in ("list", "map"):
@@ -121,7 +123,7 @@ def _candidates(shape: Shape, told: Sequence[str] = ()) -> Iterator[Any]:
 
 
 def _places(name: str, path: str) -> Iterator[tuple[list[Any], Shape]]:
-    """The field at a path. If the path names a struct, all of its fields."""
+    """Yield the field at a path. If the path names a struct, all of its fields."""
     place: list[Any] = []
     shape = Shape("struct", name, "", pointer=False, keys=())
     for text, index in _PART.findall(path):

@@ -10,21 +10,22 @@ EVENTS = "v1/events"
 
 
 def template(image: str = "i:1", **changes: Any) -> Object:
-    """A pod template with the label `app: web`; `changes` of its spec, labels and annotations."""
+    """Return a pod template with the label `app: web`; `changes` of its spec, labels and
+    annotations."""
     labels = {"app": "web", **changes.pop("labels", {})}
     meta: Object = {"labels": labels, "annotations": changes.pop("annotations", {})}
     return {"metadata": meta, "spec": {"containers": [{"name": "c", "image": image}], **changes}}
 
 
 def workload(kind: str, name: str = "web", **spec: Any) -> Object:
-    """A Deployment, ReplicaSet, StatefulSet or DaemonSet with `template()`."""
+    """Return a Deployment, ReplicaSet, StatefulSet or DaemonSet with `template()`."""
     spec = {"selector": {"matchLabels": {"app": "web"}}, "template": template(), **spec}
     meta = {"name": name, "namespace": "default"}
     return {"apiVersion": "apps/v1", "kind": kind, "metadata": meta, "spec": spec}
 
 
 def job(name: str = "j", **spec: Any) -> Object:
-    """A Job whose pod ends after a second."""
+    """Return a Job whose pod ends after a second."""
     pods = spec.pop("template", template(restartPolicy="Never"))
     meta = {"name": name, "namespace": "default"}
     spec = {"template": pods, **spec}
@@ -32,7 +33,7 @@ def job(name: str = "j", **spec: Any) -> Object:
 
 
 def cron_job(name: str, schedule: str, **spec: Any) -> Object:
-    """A CronJob whose Jobs end after a second."""
+    """Return a CronJob whose Jobs end after a second."""
     meta = {"name": name, "namespace": "default"}
     made = job()["spec"]
     spec = {"schedule": schedule, "jobTemplate": {"spec": made}, **spec}
@@ -40,7 +41,7 @@ def cron_job(name: str, schedule: str, **spec: Any) -> Object:
 
 
 def pod(name: str = "p", **spec: Any) -> Object:
-    """A pod with one container."""
+    """Return a pod with one container."""
     meta: Object = {"name": name, "namespace": "default", "labels": spec.pop("labels", {})}
     meta["annotations"] = spec.pop("annotations", {})
     spec = {"containers": [{"name": "c", "image": "i"}], **spec}
@@ -48,7 +49,7 @@ def pod(name: str = "p", **spec: Any) -> Object:
 
 
 def node(name: str, **changes: Any) -> Object:
-    """A simulated node."""
+    """Return a simulated node."""
     meta: Object = {"name": name, "annotations": {"kwok.x-k8s.io/node": "fake"}}
     meta["labels"] = {"kubernetes.io/hostname": name, **changes.pop("labels", {})}
     status = changes.pop("status", {})
@@ -56,7 +57,7 @@ def node(name: str, **changes: Any) -> Object:
 
 
 def condition(obj: Object, kind: str) -> tuple[str, str]:
-    """Status and reason of a condition; both empty if it is missing."""
+    """Return status and reason of a condition; both empty if it is missing."""
     for each in (obj.get("status") or {}).get("conditions") or ():
         if each["type"] == kind:
             return each["status"], each.get("reason", "")
@@ -64,5 +65,5 @@ def condition(obj: Object, kind: str) -> tuple[str, str]:
 
 
 def alive(found: list[Object]) -> list[Object]:
-    """Pods without a deletionTimestamp."""
+    """Return pods without a deletionTimestamp."""
     return [each for each in found if "deletionTimestamp" not in each["metadata"]]

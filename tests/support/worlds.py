@@ -20,7 +20,7 @@ ZERO_STATUS = {
 
 
 def host(name="github.com", **spec):
-    """A git host with the repository MAIN."""
+    """Return a git host with the repository MAIN."""
     return {
         "apiVersion": "world.inkube.dev/v1",
         "kind": "GitHost",
@@ -30,7 +30,7 @@ def host(name="github.com", **spec):
 
 
 def repository(name="a", *, secure=None, block=None, **spec):
-    """A Repository of MAIN; `block` is its part about GitHub."""
+    """Return a Repository of MAIN; `block` is its part about GitHub."""
     block = {"url": "https://github.com/grafana/grafana", "branch": "main", **(block or {})}
     obj = {
         "apiVersion": PROVISIONING,
@@ -54,7 +54,7 @@ def caused(causes):
 
 
 def pem(key):
-    """A private key as PEM text."""
+    """Return a private key as PEM text."""
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -84,7 +84,7 @@ def app(name="123456", **spec):
 
 
 def connection(name="conn", *, key=KEY, app_id="123456", installation="42"):
-    """A Connection that uses an installation of an app."""
+    """Return a Connection that uses an installation of an app."""
     encoded = base64.b64encode(pem(key)).decode()
     return {
         "apiVersion": PROVISIONING,

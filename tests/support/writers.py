@@ -43,8 +43,8 @@ def _name(function: ast.expr) -> tuple[str, str]:
 
 
 def _is_writing_mode(call: ast.Call, position: int, *, certain: bool = False) -> bool:
-    """Whether the mode of an `open` writes. With `certain`, only if it is a literal: methods of
-    other objects have the same name."""
+    """Return whether the mode of an `open` writes. With `certain`, only if it is a literal: methods
+    of other objects have the same name."""
     modes = [each.value for each in call.keywords if each.arg == "mode"]
     modes += call.args[position : position + 1]
     texts = [

@@ -39,7 +39,7 @@ class Signer:
         )
 
     def has_valid_signature(self, token: str) -> bool:
-        """Whether the token was signed with one of the keys."""
+        """Return whether the token was signed with one of the keys."""
         return any(_is_signed(token, key) for key in self._public)
 
     def public_keys(self) -> list[Object]:
@@ -86,7 +86,8 @@ def new_key() -> bytes:
 
 
 def read_claims(token: str) -> Object | None:
-    """The claims of a token, without checking its signature; None for texts that are not tokens."""
+    """Return the claims of a token, without checking its signature; None for texts that are not
+    tokens."""
     if token.count(".") != 2 or len(token) > MAX_TOKEN:
         return None
     try:

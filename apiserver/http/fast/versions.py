@@ -8,5 +8,5 @@ what `connections` uses: 3.14.1 to 3.14.3 have other names for the pause of a lo
 
 
 def is_tested(version: str) -> bool:
-    """Whether this version, such as 3.14.5, was tested."""
+    """Return whether this version, such as 3.14.5, was tested."""
     return version in TESTED

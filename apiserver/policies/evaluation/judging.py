@@ -78,7 +78,7 @@ class BoundPolicies:
                     yield policy, binding, versions[matched]
 
     def compiled(self) -> list[CompiledPolicy]:
-        """The policies that were evaluated by now."""
+        """Return the policies that were evaluated by now."""
         return [policy for _, policy in self._compiled.values()]
 
     def _bound(self) -> Iterator[tuple[CompiledPolicy, list[Object]]]:
@@ -233,7 +233,7 @@ class _AuditAnnotations:
         self._annotations: dict[str, dict[str, None]] = {}
 
     def annotate(self, policy: str) -> Callable[[str, str], None]:
-        """A function that collects the annotations of one policy."""
+        """Return a function that collects the annotations of one policy."""
         return lambda key, value: self._annotations.setdefault(f"{policy}/{key}", {}).update(
             {value: None}
         )

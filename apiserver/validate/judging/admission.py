@@ -26,8 +26,8 @@ _COUNTED = {"Job": "parallelism"}
 
 
 def findings(plan: Plan, run_files: Iterable[File], known: Iterable[Finding]) -> list[Finding]:
-    """The findings of admission about the objects of files. Objects with errors are left out.
-    Raises InputError."""
+    """Return the findings of admission about the objects of files. Objects with errors are left
+    out. Raises InputError."""
     wrong = {(each.file, each.document) for each in known if each.is_error}
     folders = recognised.Folders()
     reads = [read for file in run_files for read in _read(file, folders)]
@@ -63,7 +63,7 @@ async def _judged(
 
 
 async def _of_pods(cluster: Cluster, read: Read, *, every: bool) -> list[Finding]:
-    """The findings about the pods that a controller would make of an object."""
+    """Return the findings about the pods that a controller would make of an object."""
     kind = read.value["kind"]
     if kind == "Pod" or kind not in offline.TEMPLATES:
         return []
@@ -111,7 +111,7 @@ _WARNING: tuple[str, Severity] = ("warning", "warning")
 
 
 def _is_known(text: str) -> bool:
-    """Whether a warning is not one of admission, but was found without a server."""
+    """Return whether a warning is not one of admission, but was found without a server."""
     return not ("PodSecurity" in text or "Validation failed for" in text)
 
 

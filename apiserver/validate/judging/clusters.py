@@ -76,7 +76,7 @@ class Cluster:
         await self.server.settled()
 
     async def judge(self, obj: Object, operation: str) -> Decision:
-        """What the server says of a write by the user."""
+        """Return what the server says of a write by the user."""
         try:
             return await self._write(copy.deepcopy(obj), operation, self.user)
         except StatusError as refused:
@@ -92,7 +92,7 @@ class Cluster:
                 self.refused.append((obj, refused))
 
     def knows(self, obj: Object) -> bool:
-        """Whether the server has the kind of an object."""
+        """Return whether the server has the kind of an object."""
         group, version = split_api_version(obj["apiVersion"])
         resource = self.server.resources.by_kind(group, obj["kind"])
         return resource is not None and resource.served(version) is not None
@@ -128,7 +128,7 @@ class Cluster:
 
 
 def user_of(text: str) -> User:
-    """The user of `alice` or `alice,developers,testers`; "" is an administrator."""
+    """Return the user of `alice` or `alice,developers,testers`; "" is an administrator."""
     if not text:
         return ADMIN
     name, *groups = (part.strip() for part in text.split(","))
@@ -139,7 +139,7 @@ _LAST = 4
 
 
 def _rank(read: Read, params: set[tuple[str, str]]) -> int:
-    """The order in which objects are stored; above _LAST are those that are only judged."""
+    """Return the order in which objects are stored; above _LAST are those that are only judged."""
     kind = read.value["kind"]
     if read.group_kind == offline.CRD:
         return 0

@@ -106,7 +106,7 @@ async def _run(reads: Iterable[Read], results: Results) -> None:
 async def _judge(
     read: Read, case: Mapping[str, Any], context: Sequence[Read], results: Results
 ) -> Decision:
-    """What a new server says of the write of a case."""
+    """Return what a new server says of the write of a case."""
     obj, old = case.get("object"), case.get("old")
     operation = case.get("operation") or ("update" if old else "create")
     judged: Any = obj or old
@@ -141,7 +141,7 @@ def _check_prepared(cluster: Cluster, context: Iterable[Read], judged: Object, r
 
 
 def _unbound(context: Sequence[Read]) -> Iterator[str]:
-    """The policies that no binding of a test names, so that they apply to nothing."""
+    """Yield the policies that no binding of a test names, so that they apply to nothing."""
     kinds = [each.value["kind"] for each in context]
     bound = {
         (kind.removesuffix("Binding"), (each.value.get("spec") or {}).get("policyName"))
@@ -155,7 +155,7 @@ def _unbound(context: Sequence[Read]) -> Iterator[str]:
 
 
 def _difference(read: Read, expect: Any, path: str, decision: Decision) -> str:
-    """Why a decision is not as expected, "" if it is."""
+    """Return why a decision is not as expected, "" if it is."""
     if not isinstance(expect, Mapping) or not expect:
         raise InputError(f"{read.document.file}: {path}.expect is one of {sorted(_EXPECTED)}")
     _check_members(read, expect, _EXPECTED, f"{path}.expect")
@@ -171,12 +171,12 @@ def _difference(read: Read, expect: Any, path: str, decision: Decision) -> str:
 
 
 def _contains(expected: Any, texts: Iterable[str]) -> bool:
-    """Whether a text contains the wanted one. True stands for any text."""
+    """Return whether a text contains the wanted one. True stands for any text."""
     return any(text and (expected is True or str(expected) in text) for text in texts)
 
 
 def _named(read: Read, member: str) -> Iterator[Read]:
-    """The objects in the files that a test names, relative to its own file."""
+    """Yield the objects in the files that a test names, relative to its own file."""
     folder = Path(read.document.file).parent
     for name in _list(read, read.value.get(member), member):
         for file in files.find([str(folder / str(name))]):
@@ -219,7 +219,7 @@ def _check_members(read: Read, value: Any, known: frozenset[str], path: str) -> 
 
 
 def _missing(results: set[object]) -> str:
-    """What no case showed of an expression, "" if nothing is missing."""
+    """Return what no case showed of an expression, "" if nothing is missing."""
     if not results:
         return "was never evaluated"
     wanted = [each for each in (True, False) if each not in results]

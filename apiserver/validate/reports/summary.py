@@ -7,7 +7,7 @@ from inkube.apiserver.validate.plan import Result
 
 
 def counts(result: Result) -> str:
-    """One line: documents, errors, warnings, and what was skipped."""
+    """Return one line: documents, errors, warnings, and what was skipped."""
     told = [count(result.documents, "document"), count(len(result.errors), "error")]
     if result.warnings:
         told.append(count(len(result.warnings), "warning"))

@@ -54,7 +54,7 @@ def _excerpt(finding: Finding, bar: str, line: int) -> Iterator[str]:
 
 
 def _end(finding: Finding) -> str:
-    """Where the document comes from, and the minors with the finding."""
+    """Return where the document comes from, and the minors with the finding."""
     source = f" (source: {finding.source})" if finding.source else ""
     minors = ", ".join(f"1.{minor}" for minor in finding.minors)
     return f"{source} (Kubernetes {minors})" if minors else source

@@ -50,7 +50,7 @@ class _Identity(NamedTuple):
 
 
 def _documents_by_identity(old_files: Files) -> dict[_Identity, list[Document]]:
-    """The stored documents that have comments, by identity."""
+    """Return the stored documents that have comments, by identity."""
     found: dict[_Identity, list[Document]] = {}
     for name in sorted(old_files):
         if not documents.is_yaml(name) or "#" not in old_files[name]:
@@ -63,7 +63,7 @@ def _documents_by_identity(old_files: Files) -> dict[_Identity, list[Document]]:
 
 
 def _document(text: str, name: str) -> Document | None:
-    """The Kubernetes object in a text; None for any other text."""
+    """Return the Kubernetes object in a text; None for any other text."""
     if _TEMPLATE.search(text):
         return None
     try:
@@ -79,8 +79,8 @@ def _identity(document: Document) -> _Identity:
 
 
 def _with_comments(text: str, name: str, old_documents: dict[_Identity, list[Document]]) -> str:
-    """One document with its comments restored. The text stays unchanged if its lines end with CRLF,
-    or if the insertion would change a value."""
+    """Return one document with its comments restored. The text stays unchanged if its lines end
+    with CRLF, or if the insertion would change a value."""
     document = _document(text, name)
     others = old_documents.get(_identity(document), []) if document is not None else []
     if document is None or not others or "\r" in text:
@@ -96,8 +96,8 @@ def _with_comments(text: str, name: str, old_documents: dict[_Identity, list[Doc
 
 
 def _inserted(new: "_Layout", old: "_Layout") -> str:
-    """The new text with comments of the old text inserted: those whose field exists in the new text
-    and whose words the new text lacks."""
+    """Return the new text with comments of the old text inserted: those whose field exists in the
+    new text and whose words the new text lacks."""
     spare = Counter(new.words)
     before: dict[int, list[str]] = {}
     after: dict[int, list[str]] = {}
@@ -279,7 +279,8 @@ class _Layout:
 
     @staticmethod
     def _name(item: _Field) -> str | None:
-        """The name of a list item: its text, or an identifying member. None if it has neither."""
+        """Return the name of a list item: its text, or an identifying member. None if it has
+        neither."""
         for key in ("", *_KEYS):
             if key in item.texts:
                 return f"[{key}={item.texts[key]}]"
@@ -335,7 +336,7 @@ class _Layout:
             known.words += comment.words
 
     def _comment_in(self, at: int) -> int | None:
-        """The column where a comment begins on a line; None if the line has no comment."""
+        """Return the column where a comment begins on a line; None if the line has no comment."""
         line, base = self.lines[at], self._starts[at]
         for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
             if not self._is_text(base + found.start()):

@@ -31,12 +31,12 @@ class Unreadable(ValueError):
 
 
 def is_yaml(name: str) -> bool:
-    """Whether a file contains YAML documents, according to its name."""
+    """Return whether a file contains YAML documents, according to its name."""
     return name.endswith((".yaml", ".yml")) or is_kptfile(name)
 
 
 def is_kptfile(name: str) -> bool:
-    """Whether a file is the Kptfile of a package or of a subpackage."""
+    """Return whether a file is the Kptfile of a package or of a subpackage."""
     return name.rpartition("/")[2] == "Kptfile"
 
 
@@ -79,7 +79,7 @@ class Document:
 
 
 def parse(text: str) -> Any:
-    """The value of one document. Raises Unreadable."""
+    """Return the value of one document. Raises Unreadable."""
     try:
         return goyaml.loads(text.encode()).value
     except DecodeError as error:
@@ -148,8 +148,8 @@ def _round_trip() -> YAML:
 
 
 def split(text: str) -> list[str]:
-    """The texts of the documents in a file. Joined by `---`, they are the file, except for the
-    exact form of its separators."""
+    """Return the texts of the documents in a file. Joined by `---`, they are the file, except for
+    the exact form of its separators."""
     return [part for part in _SEPARATOR.split(text) if part.strip()]
 
 
@@ -178,7 +178,8 @@ def read_file(name: str, files: Files) -> list[Document]:
 
 
 def write(files: Files, documents: Iterable[Document]) -> Files:
-    """The files with the current texts of the documents; files without changes keep their bytes."""
+    """Return the files with the current texts of the documents; files without changes keep their
+    bytes."""
     made = dict(files)
     by_file: dict[str, list[Document]] = {}
     for document in documents:
@@ -191,7 +192,7 @@ def write(files: Files, documents: Iterable[Document]) -> Files:
 
 
 def identity(value: Object) -> tuple[str, str, str, str]:
-    """Group, kind, namespace and name, which identify an object in a package."""
+    """Return group, kind, namespace and name, which identify an object in a package."""
     group = str(value.get("apiVersion", "")).rpartition("/")[0]
     metadata = value.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
@@ -204,12 +205,12 @@ def identity(value: Object) -> tuple[str, str, str, str]:
 
 
 def annotations(value: Any) -> dict[str, str]:
-    """The annotations of an object; {} if it has no map of annotations."""
+    """Return the annotations of an object; {} if it has no map of annotations."""
     return _map_of(value, "annotations")
 
 
 def labels(value: Any) -> dict[str, str]:
-    """The labels of an object; {} if it has no map of labels."""
+    """Return the labels of an object; {} if it has no map of labels."""
     return _map_of(value, "labels")
 
 
@@ -220,7 +221,7 @@ def _map_of(value: Any, member: str) -> dict[str, str]:
 
 
 def descend(tree: Any, *path: str) -> Any:
-    """The map at a path of an editable tree. Missing maps are created."""
+    """Return the map at a path of an editable tree. Missing maps are created."""
     for name in path:
         if not isinstance(tree.get(name), dict):
             tree[name] = {}
@@ -229,7 +230,7 @@ def descend(tree: Any, *path: str) -> Any:
 
 
 def scalars(value: Any, path: str = "") -> Iterator[tuple[str, Any, Any, Any]]:
-    """Every scalar of a tree: its path, the collection that contains it, its key there, its
+    """Yield every scalar of a tree: its path, the collection that contains it, its key there, its
     value."""
     items: Iterable[tuple[Any, Any]]
     if isinstance(value, dict):

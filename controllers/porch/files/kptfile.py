@@ -23,12 +23,12 @@ class Upstream(NamedTuple):
     commit: str
 
     def upstream(self) -> Object:
-        """The `upstream` member of a Kptfile."""
+        """Return the `upstream` member of a Kptfile."""
         git = {"repo": self.repo, "directory": self.directory, "ref": self.ref}
         return {"type": "git", "git": git}
 
     def lock(self) -> Object:
-        """The `upstreamLock` member of a Kptfile, which includes the commit."""
+        """Return the `upstreamLock` member of a Kptfile, which includes the commit."""
         git = {**self.upstream()["git"], "commit": self.commit}
         return {"type": "git", "git": git}
 
@@ -46,7 +46,7 @@ class Kptfile:
 
     @classmethod
     def of(cls, files: Mapping[str, str]) -> "Kptfile":
-        """The Kptfile of a package. Raises Unreadable."""
+        """Return the Kptfile of a package. Raises Unreadable."""
         if NAME not in files:
             raise Unreadable("package must contain Kptfile at root")
         return cls(files[NAME])
@@ -112,7 +112,7 @@ class Kptfile:
 
 
 def edit(files: Files, *changes: Edit) -> Files:
-    """The files with edits applied to the tree of the root Kptfile."""
+    """Return the files with edits applied to the tree of the root Kptfile."""
 
     def change(tree: Any) -> None:
         for each in changes:
@@ -122,7 +122,7 @@ def edit(files: Files, *changes: Edit) -> Files:
 
 
 def renamed(name: str) -> Edit:
-    """Sets metadata.name."""
+    """Return an edit that sets metadata.name."""
 
     def change(tree: Any) -> None:
         documents.descend(tree, "metadata")["name"] = name
@@ -131,7 +131,7 @@ def renamed(name: str) -> Edit:
 
 
 def from_upstream(source: Upstream) -> Edit:
-    """Sets the upstream of the package."""
+    """Return an edit that sets the upstream of the package."""
 
     def change(tree: Any) -> None:
         tree["upstream"] = source.upstream()
@@ -141,7 +141,7 @@ def from_upstream(source: Upstream) -> Edit:
 
 
 def merged_metadata(metadata: Object) -> Edit:
-    """Adds labels and annotations; the given values replace existing ones."""
+    """Return an edit that adds labels and annotations; the given values replace existing ones."""
 
     def change(tree: Any) -> None:
         for member in ("labels", "annotations"):
@@ -152,7 +152,7 @@ def merged_metadata(metadata: Object) -> Edit:
 
 
 def replaced_metadata(metadata: Object) -> Edit:
-    """Replaces labels and annotations, each only if it is given."""
+    """Return an edit that replaces labels and annotations, each only if it is given."""
 
     def change(tree: Any) -> None:
         own = documents.descend(tree, "metadata")
@@ -166,7 +166,7 @@ def replaced_metadata(metadata: Object) -> Edit:
 
 
 def replaced_gates(gates: Sequence[Object]) -> Edit:
-    """Replaces the readiness gates."""
+    """Return an edit that replaces the readiness gates."""
 
     def change(tree: Any) -> None:
         info = documents.descend(tree, "info")
@@ -179,7 +179,7 @@ def replaced_gates(gates: Sequence[Object]) -> Edit:
 
 
 def replaced_conditions(conditions: Sequence[Object]) -> Edit:
-    """Replaces the conditions, except the condition that rendering sets."""
+    """Return an edit that replaces the conditions, except the condition that rendering sets."""
 
     def change(tree: Any) -> None:
         status = documents.descend(tree, "status")
@@ -192,7 +192,7 @@ def replaced_conditions(conditions: Sequence[Object]) -> Edit:
 
 
 def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Edit:
-    """Sets one condition if it differs."""
+    """Return an edit that sets one condition if it differs."""
     made: Object = {"type": kind, "status": "True" if is_true else "False", "reason": reason}
     if message:
         made["message"] = message
@@ -212,7 +212,7 @@ def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> 
 
 
 def without_condition(kind: str) -> Edit:
-    """Removes one condition."""
+    """Return an edit that removes one condition."""
 
     def change(tree: Any) -> None:
         status = tree.get("status")

@@ -53,7 +53,7 @@ def merge(original: Files, new: Files, local: Files, strategy: str = STRATEGIES[
 
 
 def modified(original: Files, local: Files) -> list[str]:
-    """The files of a local package that differ from upstream."""
+    """Return the files of a local package that differ from upstream."""
     return [
         name
         for name in sorted({*original, *local})
@@ -71,7 +71,7 @@ def _same_file(name: str, ours: str | None, theirs: str | None) -> bool:
 
 
 def _plain(document: Document) -> Any:
-    """The value without the changes of clone and rendering."""
+    """Return the value without the changes of clone and rendering."""
     value = packages.unmarked(document.value)
     if not documents.is_kptfile(document.file) or not isinstance(value, dict):
         return value
@@ -131,7 +131,8 @@ class _Merge:
         return Merged(ordered, self.conflicts[:MOST_CONFLICTS])
 
     def _whole_files(self) -> Files:
-        """Files without objects: upstream's version unless the local package changed them."""
+        """Return files without objects: upstream's version unless the local package changed
+        them."""
         made: Files = {}
         old, new, local = self._old.files, self._new.files, self._local.files
         for name in sorted(self._local.whole | self._new.whole):
@@ -151,7 +152,7 @@ class _Merge:
         return made
 
     def _objects(self) -> dict[str, list[str]]:
-        """The texts of the documents of each file."""
+        """Return the texts of the documents of each file."""
         placed: dict[str, list[tuple[int, int, str]]] = {}
         old, new, local = self._old.documents, self._new.documents, self._local.documents
         for identity in {**local, **new}:
@@ -172,7 +173,7 @@ class _Merge:
     def _object(
         self, before: Document | None, theirs: Document | None, ours: Document | None
     ) -> str | None:
-        """The text of one object; None if it is removed."""
+        """Return the text of one object; None if it is removed."""
         if ours is None:
             return None if before is not None or theirs is None else theirs.text
         if theirs is None:
@@ -246,7 +247,7 @@ def _name(document: Document) -> tuple[str, str]:
 
 
 def _as_before(name: str, texts: list[str], *packages_: Files) -> str:
-    """A file of these documents, with the bytes of the first package that has the same
+    """Return a file of these documents, with the bytes of the first package that has the same
     documents."""
     for files in packages_:
         if name in files and documents.split(files[name]) == texts:
@@ -302,7 +303,8 @@ class _Fields:
 
 
 def _merge_key(member: str, *sides: Any) -> str:
-    """The member that identifies the items of a list; "" for a list that is merged as one value."""
+    """Return the member that identifies the items of a list; "" for a list that is merged as one
+    value."""
     lists = [side for side in sides if side is not _MISSING]
     if not all(isinstance(side, list) for side in lists):
         return ""

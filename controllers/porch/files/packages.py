@@ -21,7 +21,7 @@ _MERGE_COMMENT = re.compile(r"^metadata:[ \t]*#[ \t]*kpt-merge:[ \t]*(\S*)", re.
 
 
 def new_package(name: str, options: Object) -> Files:
-    """The three files of a new package; `options` is the block of the init task."""
+    """Return the three files of a new package; `options` is the block of the init task."""
     info: Object = {}
     if options.get("site"):
         info["site"] = options["site"]
@@ -44,7 +44,7 @@ def new_package(name: str, options: Object) -> Files:
 
 
 def with_kptfile(files: Files, name: str, options: Object) -> Files:
-    """The files of a package, with the files of an init task added.
+    """Return the files of a package, with the files of an init task added.
 
     Existing files stay. An existing Kptfile receives the `info` members that the task sets.
     """
@@ -70,7 +70,7 @@ def _readme(name: str, description: str) -> str:
 
 
 def context_text(data: Object) -> str:
-    """The ConfigMap from which functions read the name of the package."""
+    """Return the ConfigMap from which functions read the name of the package."""
     return documents.dump(
         {
             "apiVersion": "v1",
@@ -82,7 +82,7 @@ def context_text(data: Object) -> str:
 
 
 def with_context(files: Files, data: Object) -> Files:
-    """The files with members of the context's data set; a missing context is created."""
+    """Return the files with members of the context's data set; a missing context is created."""
     text = files.get(CONTEXT)
     if text is None:
         return {**files, CONTEXT: context_text(data)}
@@ -94,8 +94,8 @@ def with_context(files: Files, data: Object) -> Files:
 
 
 def cloned_package(files: Files, name: str, upstream: Upstream) -> Files:
-    """The files of an upstream package as a package with another name, with its upstream recorded.
-    Raises Unreadable."""
+    """Return the files of an upstream package as a package with another name, with its upstream
+    recorded. Raises Unreadable."""
     read = documents.read(files)
     for document in read:
         if document.is_object:
@@ -122,7 +122,8 @@ def mark(document: Document) -> None:
 
 
 def upstream_identity(document: Document) -> tuple[str, ...]:
-    """The upstream identity of an object: from its annotation, from its comment, or its own."""
+    """Return the upstream identity of an object: from its annotation, from its comment, or its
+    own."""
     parts = documents.annotations(document.value).get(IDENTIFIER, "").split("|")
     group, kind, namespace, name = documents.identity(document.value)
     if len(parts) == len(("group", "kind", "namespace", "name")):
@@ -134,7 +135,7 @@ def upstream_identity(document: Document) -> tuple[str, ...]:
 
 
 def unmarked(value: Any) -> Any:
-    """An object without the annotation of its upstream identity."""
+    """Return an object without the annotation of its upstream identity."""
     if IDENTIFIER not in documents.annotations(value):
         return value
     metadata = dict(value["metadata"])
@@ -149,7 +150,7 @@ def unmarked(value: Any) -> Any:
 def wrong_with(
     files: Files, stored: Container[str] = (), hidden: Iterable[str] = ()
 ) -> Iterator[tuple[str, str]]:
-    """The reasons why files are not a valid package: file names and texts.
+    """Yield the reasons why files are not a valid package: file names and texts.
 
     `stored` are the names of the files until now, and `hidden` those of links and of other entries
     that clients do not see. Both stay next to the files.
@@ -172,7 +173,7 @@ def wrong_with(
 
 
 def wrong_with_name(name: str) -> str:
-    """The reason why a text is not a valid file name in a package; "" if it is valid."""
+    """Return the reason why a text is not a valid file name in a package; "" if it is valid."""
     segments = name.split("/")
     if name.startswith("/"):
         return "file names are relative to the package and must not begin with /"
@@ -192,7 +193,7 @@ def wrong_with_name(name: str) -> str:
 def _conflicts(
     files: Files, stored: Container[str], hidden: Iterable[str]
 ) -> Iterator[tuple[str, str]]:
-    """The names that cannot be next to another one in a directory, with the reason."""
+    """Yield the names that cannot be next to another one in a directory, with the reason."""
     links = set(hidden)
     folded = {name.casefold(): name for name in sorted(files, reverse=True)}
     for name in sorted(files):
@@ -209,7 +210,7 @@ def _conflicts(
 
 
 def _above(name: str, names: Container[str]) -> str:
-    """The name that is a directory of another name; "" without one."""
+    """Return the name that is a directory of another name; "" without one."""
     parts = name.split("/")
     paths = ("/".join(parts[:count]) for count in range(1, len(parts)))
     return next((path for path in paths if path in names), "")

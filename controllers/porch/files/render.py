@@ -51,7 +51,7 @@ def render(files: Files, *, skip_unknown: bool = False) -> RenderResult:
 
 
 def _packages(files: Files) -> list[str]:
-    """The directories with a Kptfile, the deepest first; "" is the root."""
+    """Return the directories with a Kptfile, the deepest first; "" is the root."""
     found = [name.removesuffix(kptfile.NAME) for name in files if documents.is_kptfile(name)]
     return sorted(found, key=lambda path: (-path.count("/"), path))
 
@@ -137,7 +137,7 @@ def _result_item(result: Result) -> Object:
 
 
 def _config(package_path: str, step: Object, scope: Iterable[Document]) -> Object:
-    """The configuration of the function as an object; {} if it has none. Raises Failed."""
+    """Return the configuration of the function as an object; {} if it has none. Raises Failed."""
     if step.get("configMap") is not None:
         data = step["configMap"]
         return {"apiVersion": "v1", "kind": "ConfigMap", "data": data}

@@ -86,7 +86,7 @@ class ClientFactory(Protocol):
     """Creates clients for a remote host."""
 
     def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
-        """A dulwich client with the credentials of the target, for one operation."""
+        """Return a dulwich client with the credentials of the target, for one operation."""
         ...
 
 
@@ -106,7 +106,8 @@ class Store:
     # refs
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """The refs below each prefix that ends with a slash, and the refs with the other names."""
+        """Return the refs below each prefix that ends with a slash, and the refs with the other
+        names."""
         raise NotImplementedError
 
     def fetch(self, commits: Iterable[str]) -> None:
@@ -130,7 +131,7 @@ class Store:
         return Head(commit, bytes(found.tree), message, email, int(found.author_time))
 
     def directory(self, tree: bytes, path: str) -> bytes | None:
-        """The tree of a directory below a tree; None if the directory does not exist."""
+        """Return the tree of a directory below a tree; None if the directory does not exist."""
         for segment in filter(None, path.split("/")):
             found = self._entries(tree).get(segment)
             if found is None or not stat.S_ISDIR(found.mode):
@@ -139,11 +140,11 @@ class Store:
         return tree
 
     def entries(self, tree: bytes) -> Mapping[str, Entry]:
-        """The direct entries of a tree."""
+        """Return the direct entries of a tree."""
         return self._entries(tree)
 
     def walk(self, tree: bytes, path: str = "") -> dict[str, Entry]:
-        """All entries below a tree except directories. Raises TooMuch."""
+        """Return all entries below a tree except directories. Raises TooMuch."""
         found: dict[str, Entry] = {}
         for name, entry in self._entries(tree).items():
             if stat.S_ISDIR(entry.mode):
@@ -155,14 +156,14 @@ class Store:
         return found
 
     def text(self, entry: Entry) -> str:
-        """The text of a file; invalid UTF-8 is replaced."""
+        """Return the text of a file; invalid UTF-8 is replaced."""
         with self.lock:
             blob = self._object(entry.sha)
         assert isinstance(blob, Blob), "a file is a blob"
         return blob.data.decode("utf-8", "replace")
 
     def files(self, tree: bytes) -> dict[str, str]:
-        """The texts of all regular files below a tree. Raises TooMuch."""
+        """Return the texts of all regular files below a tree. Raises TooMuch."""
         found: dict[str, str] = {}
         size = 0
         for name, entry in self.walk(tree).items():
@@ -174,8 +175,8 @@ class Store:
         return found
 
     def hidden(self, tree: bytes) -> list[str]:
-        """The entries that `files` does not show: links, submodules, names that are not UTF-8.
-        Raises TooMuch."""
+        """Return the entries that `files` does not show: links, submodules, names that are not
+        UTF-8. Raises TooMuch."""
         return [name for name, entry in self.walk(tree).items() if not _is_shown(name, entry)]
 
     def write(self, files: Mapping[str, str], base: bytes | None) -> bytes:
@@ -195,8 +196,8 @@ class Store:
         return self._tree(wanted)
 
     def replace(self, root: bytes | None, path: str, tree: bytes | None) -> bytes:
-        """The root tree with a directory replaced, or removed if `tree` is None; the path "" is the
-        root itself."""
+        """Return the root tree with a directory replaced, or removed if `tree` is None; the path ""
+        is the root itself."""
         head, _, rest = path.partition("/")
         if not head:
             return tree if tree is not None else self._add(Tree())
@@ -279,13 +280,13 @@ class Store:
         return bytes(found.id) if isinstance(found, Commit) else None
 
     def has(self, commit: str) -> bool:
-        """Whether the commit is available locally."""
+        """Return whether the commit is available locally."""
         with self.lock:
             return ObjectID(commit.encode()) in self.repo.object_store
 
 
 def _is_shown(name: str, entry: Entry) -> bool:
-    """Whether clients see an entry of a directory as a file."""
+    """Return whether clients see an entry of a directory as a file."""
     return entry.is_file and not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
@@ -300,7 +301,7 @@ class LocalRepository(Store):
     """A local repository; a push moves all of its refs or none."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """The refs that match, from the files of the repository."""
+        """Return the refs that match, from the files of the repository."""
         with self.lock:
             container = self.repo.refs
             names: set[bytes] = set()
@@ -333,11 +334,11 @@ class LocalRepository(Store):
         return commit.decode() if commit is not None else None
 
     def exists(self) -> bool:
-        """Whether a repository in a file still exists."""
+        """Return whether a repository in a file still exists."""
         return not isinstance(self.repo, Repo) or Path(self.repo.path).exists()
 
     def default_branch(self) -> str:
-        """The branch that HEAD points to."""
+        """Return the branch that HEAD points to."""
         with self.lock:
             target = self.repo.refs.get_symrefs().get(Ref(b"HEAD"), b"")
         return bytes(target).removeprefix(HEADS.encode()).decode()
@@ -375,7 +376,7 @@ class LocalRepository(Store):
 
 
 def open_file(url: str) -> LocalRepository:
-    """The repository of a file:// URL, at the given path or with `.git` appended. Raises
+    """Return the repository of a file:// URL, at the given path or with `.git` appended. Raises
     RepositoryNotFound."""
     path = unquote(urlsplit(url).path)
     for place in (path, f"{path}.git"):
@@ -398,7 +399,7 @@ class RemoteRepository(Store):
         """The refs of the last listing, with annotated tags not resolved."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """The refs that match, as the remote host lists them."""
+        """Return the refs that match, as the remote host lists them."""
         asked = [p.encode() for p in prefixes if p] or [HEADS.encode(), TAGS.encode()]
 
         def request(client: Urllib3HttpGitClient) -> Any:

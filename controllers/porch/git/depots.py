@@ -65,7 +65,7 @@ class Depot:
     email: str = ""
 
     def signature(self, user: str) -> tuple[str, str]:
-        """The name and e-mail address of the author of commits."""
+        """Return the name and e-mail address of the author of commits."""
         return self.author or self.email or user, self.email or self.author or user
 
     def push(self, updates: list[content.Update]) -> None:
@@ -203,5 +203,5 @@ class _ClientFactory:
         self._git, self._target = git, target
 
     def client(self, url: str) -> AbstractContextManager[Urllib3HttpGitClient]:
-        """A client for one operation."""
+        """Return a client for one operation."""
         return self._git.client(url, self._target)

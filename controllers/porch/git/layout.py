@@ -31,11 +31,11 @@ class Layout(NamedTuple):
         return f"{HEADS}{self.branch}"
 
     def path(self, package: str) -> str:
-        """The directory of a package."""
+        """Return the directory of a package."""
         return f"{self.directory}/{package}" if self.directory else package
 
     def package(self, path: str) -> str | None:
-        """The package in a directory; None if the directory is outside the directory of the
+        """Return the package in a directory; None if the directory is outside the directory of the
         Repository."""
         if not self.directory:
             return path
@@ -44,53 +44,53 @@ class Layout(NamedTuple):
         return None
 
     def draft_branch(self, lifecycle: str, package: str, workspace: str) -> str:
-        """The branch of a draft or a proposed revision."""
+        """Return the branch of a draft or a proposed revision."""
         return f"{HEADS}{BRANCHES[lifecycle]}/{self.path(package)}/{workspace}"
 
     def tag(self, package: str, revision: int) -> str:
-        """The tag of a published revision."""
+        """Return the tag of a published revision."""
         return f"{TAGS}{self.path(package)}/v{revision}"
 
     def deletion(self, package: str, revision: int) -> str:
-        """The branch that marks a published revision as proposed for deletion."""
+        """Return the branch that marks a published revision as proposed for deletion."""
         last = self.branch if revision == PLACEHOLDER else f"v{revision}"
         return f"{HEADS}deletionProposed/{self.path(package)}/{last}"
 
     def refs_of(self, package: str) -> list[str]:
-        """The prefixes of all refs that concern a package, including the main branch."""
+        """Return the prefixes of all refs that concern a package, including the main branch."""
         path = self.path(package)
         kinds = [f"{HEADS}{kind}/{path}/" for kind in ("drafts", "proposed", "deletionProposed")]
         return [self.main, *kinds, f"{TAGS}{path}/"]
 
     def ref_name(self, ref: str) -> str:
-        """A ref in the form that locks use: `drafts/PKG/WS`, `PKG/v1`, or the name of the
+        """Return a ref in the form that locks use: `drafts/PKG/WS`, `PKG/v1`, or the name of the
         branch."""
         return ref.removeprefix(HEADS).removeprefix(TAGS)
 
 
 def directory(text: str) -> str:
-    """The directory of a Repository without slashes at its ends."""
+    """Return the directory of a Repository without slashes at its ends."""
     return text.strip("/")
 
 
 def revision_of(tag: str) -> int:
-    """The revision number in the last segment of a tag; -1 for any other text."""
+    """Return the revision number in the last segment of a tag; -1 for any other text."""
     match = _REVISION.fullmatch(tag)
     return int(match[1]) if match else PLACEHOLDER
 
 
 def name_of(repository: str, package: str, workspace: str) -> str:
-    """The name of a PackageRevision."""
+    """Return the name of a PackageRevision."""
     return f"{repository}.{package.replace('/', '.')}.{workspace}"
 
 
 def package_name(repository: str, package: str) -> str:
-    """The name of the summary of a package."""
+    """Return the name of the summary of a package."""
     return f"{repository}.{package.replace('/', '.')}"
 
 
 def message(text: str, package: str, workspace: str, revision: int, tasks: Sequence[Object]) -> str:
-    """The message of a commit: a line for readers, and a line that the server parses after a
+    """Return the message of a commit: a line for readers, and a line that the server parses after a
     restart.
 
     `task` is the last task of the revision, as in Porch. If there are several tasks, `tasks`
@@ -105,14 +105,14 @@ def message(text: str, package: str, workspace: str, revision: int, tasks: Seque
 
 
 def tasks_of(metadata: Object) -> list[Object] | None:
-    """The tasks in the metadata of a commit message; None if it contains no tasks."""
+    """Return the tasks in the metadata of a commit message; None if it contains no tasks."""
     several = metadata.get("tasks")
     tasks: list[Any] = several if isinstance(several, list) else [metadata.get("task")]
     return tasks if all(isinstance(each, dict) for each in tasks) else None
 
 
 def metadata_of(message: str) -> Object:
-    """The metadata in a commit message; {} if the message contains none."""
+    """Return the metadata in a commit message; {} if the message contains none."""
     for line in message.splitlines():
         if line.startswith("kpt:"):
             try:

@@ -26,7 +26,7 @@ class ScriptedRepositories:
         self._stores: OrderedDict[tuple[str, str], LocalRepository] = OrderedDict()
 
     def store(self, host: str, repository: HostedRepository) -> LocalRepository:
-        """The repository, with all packages that are currently scripted."""
+        """Return the repository, with all packages that are currently scripted."""
         key = (host, repository.path.strip("/"))
         store = self._stores.get(key)
         if store is None:

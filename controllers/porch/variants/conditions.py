@@ -30,8 +30,8 @@ def module(
     wrong_with: Callable[[Object], list[tuple[str, str]]],
     controller: Callable[[Environment], Controller],
 ) -> KindModule[R]:
-    """A kind with its controller; `wrong_with` returns the invalid fields of a spec with their
-    problems."""
+    """Return a kind with its controller; `wrong_with` returns the invalid fields of a spec with
+    their problems."""
 
     @check(kind, field="spec")
     async def well_formed(obj: R, run: Any) -> AsyncIterator[Problem]:

@@ -17,8 +17,8 @@ INJECTED_ANNOTATION = "kpt.dev/injected-resource"
 async def inject(
     files: Files, injectors: Sequence[Object], client: Client, namespace: str
 ) -> Files:
-    """The files with every injection point filled. A condition in the Kptfile records the result of
-    each injection point."""
+    """Return the files with every injection point filled. A condition in the Kptfile records the
+    result of each injection point."""
     if not injectors:
         return files
     read = documents.read(files)
@@ -90,7 +90,7 @@ async def _get(client: Client, kind: Object, name: str, namespace: str) -> Objec
 
 
 async def plural_of(client: Client, group: str, kind: str) -> str:
-    """The plural name of a kind in paths; "" if the kind is not served."""
+    """Return the plural name of a kind in paths; "" if the kind is not served."""
     for (own, plural), each in resources.by_name().items():
         if own == group and each.kind == kind:
             return plural

@@ -51,12 +51,12 @@ class Target(NamedTuple):
 
 
 def module() -> KindModule[PackageVariantSet]:
-    """The kind with its controller."""
+    """Return the kind with its controller."""
     return conditions.module(PackageVariantSet, wrong_with, _controller)
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
-    """The invalid fields of a spec, with their problems."""
+    """Return the invalid fields of a spec, with their problems."""
     found: list[tuple[str, str]] = []
     upstream = spec.get("upstream")
     if not upstream:
@@ -216,7 +216,7 @@ class Sets:
         ]
 
     async def _variant(self, obj: Object, upstream: Object, target: Target) -> Object:
-        """The PackageVariant of one target. Raises Wrong."""
+        """Return the PackageVariant of one target. Raises Wrong."""
         template, namespace = target.template, obj["metadata"]["namespace"]
         place = template.get("downstream") or {}
         values: Object = {
@@ -279,7 +279,7 @@ class Sets:
 
 
 def name_of(owner: str, repo: str, package: str) -> str:
-    """The name of a variant, shortened if it is longer than a label."""
+    """Return the name of a variant, shortened if it is longer than a label."""
     whole = f"{owner}-{repo}-{package}".replace("/", "-")
     if len(whole) <= _LONGEST:
         return whole
@@ -288,7 +288,7 @@ def name_of(owner: str, repo: str, package: str) -> str:
 
 
 def _about(obj: Object) -> Object:
-    """The members of an object that expressions can read."""
+    """Return the members of an object that expressions can read."""
     meta = obj["metadata"]
     return {
         "name": meta["name"],
@@ -328,7 +328,8 @@ def _pairs(block: Object, member: str, expressions: str, values: Object) -> dict
 
 
 def _from_template(template: Object, values: Object) -> Object:
-    """The spec members of a variant from a template, with evaluated expressions. Raises Wrong."""
+    """Return the spec members of a variant from a template, with evaluated expressions. Raises
+    Wrong."""
     policies = ("adoptionPolicy", "deletionPolicy")
     made: Object = {member: template[member] for member in policies if template.get(member)}
     for member in ("labels", "annotations"):

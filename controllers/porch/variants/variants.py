@@ -51,12 +51,12 @@ class Stalled(VariantError):
 
 
 def module() -> KindModule[PackageVariant]:
-    """The kind with its controller."""
+    """Return the kind with its controller."""
     return conditions.module(PackageVariant, wrong_with, _controller)
 
 
 def wrong_with(spec: Object) -> list[tuple[str, str]]:
-    """The invalid fields of a spec, with the texts of the real server."""
+    """Return the invalid fields of a spec, with the texts of the real server."""
     found: list[tuple[str, str]] = []
     for side in ("upstream", "downstream"):
         block = spec.get(side)
@@ -346,7 +346,7 @@ class Variants:
         return str(target["metadata"]["name"])
 
     async def _desired_state(self, obj: Object, target: Object) -> Object | None:
-        """The resources with the wanted content; None if they already have it."""
+        """Return the resources with the wanted content; None if they already have it."""
         name, namespace = target["metadata"]["name"], target["metadata"]["namespace"]
         found = await self._client.get(PackageRevisionResources.gvr, name, namespace)
         files: Files = found["spec"]["resources"]
@@ -392,7 +392,7 @@ def _stalled(text: str) -> list[Finding]:
 
 
 def with_context(files: Files, context: Object) -> Files:
-    """The files with keys of the package context set and removed. Raises VariantError if the
+    """Return the files with keys of the package context set and removed. Raises VariantError if the
     package has no context."""
     data, removed = context.get("data") or {}, context.get("removeKeys") or []
     if not data and not removed:
@@ -411,8 +411,8 @@ def with_context(files: Files, context: Object) -> Files:
 
 
 def with_pipeline(files: Files, variant: str, pipeline: Object) -> Files:
-    """The files with the functions of the variant before the other ones; earlier functions of the
-    variant are replaced."""
+    """Return the files with the functions of the variant before the other ones; earlier functions
+    of the variant are replaced."""
     prefix = f"{_PREFIX}{variant}."
 
     def change(tree: Any) -> None:

@@ -108,8 +108,8 @@ class Creation:
                 raise self.refusals.conflict(write.name, why)
 
     async def _files(self, write: Write, tasks: Tasks, obj: Object, depot: Depot) -> Files:
-        """The files that the task produces, with packageMetadata and readinessGates of the request
-        in the Kptfile."""
+        """Return the files that the task produces, with packageMetadata and readinessGates of the
+        request in the Kptfile."""
         spec = obj["spec"]
         try:
             files = await tasks.run(obj, depot)

@@ -60,7 +60,7 @@ class Deletion:
                 yield
 
     async def _updates(self, write: Write, depot: Depot, old: Object) -> list[Update]:
-        """The updates of refs for a deletion."""
+        """Return the updates of refs for a deletion."""
         spec, commit = old["spec"], revisions.commit_of(old)
         package, number = spec["packageName"], revisions.revision_of(old)
         deletion = depot.layout.deletion(package, number)
@@ -81,7 +81,7 @@ class Deletion:
         return [*own, *marks]
 
     async def _off_main(self, write: Write, depot: Depot, package: str, refs: Refs) -> list[Update]:
-        """The update of main to a commit without the package; [] for a dry run or a missing
+        """Return the update of main to a commit without the package; [] for a dry run or a missing
         branch."""
         main = refs.get(depot.layout.main, "")
         if not main or write.dry_run:
@@ -91,7 +91,7 @@ class Deletion:
 
 
 async def _is_ending(env: Environment, namespace: str) -> bool:
-    """Whether the namespace is being deleted or does not exist."""
+    """Return whether the namespace is being deleted or does not exist."""
     try:
         found = await env.client.get("v1/namespaces", namespace)
     except StatusError as error:

@@ -133,12 +133,12 @@ def _keep_tasks(write: Write, obj: Object, old: Object) -> None:
 
 
 def _adds(obj: Object, old: Object) -> bool:
-    """Whether the update adds tasks."""
+    """Return whether the update adds tasks."""
     return len(revisions.tasks_of(obj)) > len(revisions.tasks_of(old))
 
 
 def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
-    """The changes of an update of a Draft to its Kptfile."""
+    """Return the changes of an update of a Draft to its Kptfile."""
     spec, before = obj["spec"], old["spec"]
     changes = []
     if not same(spec.get("packageMetadata"), before.get("packageMetadata")):
@@ -152,8 +152,8 @@ def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
 
 
 def _moves(at: str, to: str, head: str, commit: str) -> list[Update]:
-    """The updates that move a revision from the head of one branch to a commit on another or the
-    same branch."""
+    """Return the updates that move a revision from the head of one branch to a commit on another or
+    the same branch."""
     if at == to:
         return [Update(at, head, commit)] if head != commit else []
     return [Update(to, "", commit), Update(at, head, "")]

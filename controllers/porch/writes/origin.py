@@ -51,8 +51,8 @@ class Origin:
     async def refs(
         self, write: Write, env: Environment, repository: Object, depot: Depot, package: str
     ) -> Refs:
-        """The refs that concern a package. If the main branch changed outside of this server, the
-        Repository is synced first. Raises StatusError 422."""
+        """Return the refs that concern a package. If the main branch changed outside of this
+        server, the Repository is synced first. Raises StatusError 422."""
         name = repository["metadata"]["name"]
         try:
             refs = await self._depots.run(

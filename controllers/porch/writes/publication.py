@@ -77,7 +77,7 @@ class Publication:
     async def _edition(
         self, write: Write, env: Environment, repository: Object, depot: Depot, old: Object
     ) -> _Attempt:
-        """The next revision number, and a commit of the directory of the draft on top of the
+        """Return the next revision number, and a commit of the directory of the draft on top of the
         present head of main."""
         spec, head = old["spec"], revisions.commit_of(old)
         package = spec["packageName"]
@@ -110,13 +110,14 @@ def _check_gates(write: Write, obj: Object) -> None:
 
 
 def _tagged_revisions(refs: Refs, depot: Depot, package: str) -> list[int]:
-    """The revision numbers that have tags, including tags that other clients pushed."""
+    """Return the revision numbers that have tags, including tags that other clients pushed."""
     prefix = depot.layout.tag(package, 0).removesuffix("v0")
     return [layout.revision_of(ref.removeprefix(prefix)) for ref in refs if ref.startswith(prefix)]
 
 
 def _updates(depot: Depot, old: Object, edition: _Attempt) -> list[Update]:
-    """The updates of a publication: move main, create the tag, delete the proposed branch."""
+    """Return the updates of a publication: move main, create the tag, delete the proposed
+    branch."""
     package, workspace = old["spec"]["packageName"], old["spec"]["workspaceName"]
     return [
         Update(depot.layout.main, edition.main, edition.commit),
@@ -155,7 +156,7 @@ async def _record(
 
 
 def _placeholder(obj: Object, depot: Depot, old: Object | None, commit: str) -> Record:
-    """The record of the placeholder, the revision that represents the main branch, after a
+    """Return the record of the placeholder, the revision that represents the main branch, after a
     publication."""
     spec = {**obj["spec"], "workspaceName": depot.layout.branch, "revision": PLACEHOLDER}
     spec["lifecycle"] = PUBLISHED

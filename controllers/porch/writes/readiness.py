@@ -26,7 +26,7 @@ class Readiness:
         without success."""
 
     async def ready(self, write: Write, env: Environment, name: str) -> Object:
-        """The Repository of a write. Raises StatusError 404, or 422 with the problem of the
+        """Return the Repository of a write. Raises StatusError 404, or 422 with the problem of the
         Repository."""
         found = await storedobjects.repository(env.client, name, write.namespace)
         if found is None or found["metadata"].get("deletionTimestamp"):
@@ -60,7 +60,7 @@ class Readiness:
 
 
 def condition(repository: Object) -> Object | None:
-    """The Ready condition of a Repository; None before its first check."""
+    """Return the Ready condition of a Repository; None before its first check."""
     for each in (repository.get("status") or {}).get("conditions") or ():
         if each["type"] == "Ready" and each["reason"] != "Reconciling":
             return dict(each)
@@ -68,7 +68,7 @@ def condition(repository: Object) -> Object | None:
 
 
 def unready(name: str, message: str) -> fielderrors.FieldError:
-    """The error of a revision whose Repository is not ready."""
+    """Return the error of a revision whose Repository is not ready."""
     return fielderrors.invalid(
         "spec.repository", name, f"repository {name} is not ready: {message}"
     )

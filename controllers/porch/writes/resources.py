@@ -80,7 +80,7 @@ class Resources:
                 raise failure
 
     async def _stored(self, depot: Depot, old: Object) -> tuple[Files, list[str]]:
-        """The files until now, and the names of the entries that clients do not see."""
+        """Return the files until now, and the names of the entries that clients do not see."""
         commit, path = revisions.commit_of(old), depot.layout.path(old["spec"]["packageName"])
         return await self.depots.run(depot.url, partial(read_all, depot.store, commit, path))
 
@@ -97,8 +97,8 @@ class Resources:
         raise self.refusals.invalid(write.name, error, kind=RESOURCES_KIND)
 
     def _failure(self, write: Write, old: Object, error: str) -> StatusError | None:
-        """The error to raise after files that do not render are saved; None if they render. Raises
-        StatusError if such files are not saved."""
+        """Return the error to raise after files that do not render are saved; None if they render.
+        Raises StatusError if such files are not saved."""
         if not error:
             return None
         annotations = old["metadata"].get("annotations") or {}
@@ -107,7 +107,8 @@ class Resources:
         return self.acceptance.failure(write.name, error, RESOURCES_KIND, pushed=True)
 
     async def show(self, objects: Sequence[Object], env: Environment) -> list[Object]:
-        """The objects that clients read. A Repository is opened once for all of its revisions."""
+        """Return the objects that clients read. A Repository is opened once for all of its
+        revisions."""
         groups: dict[tuple[str, str], list[int]] = {}
         for at, obj in enumerate(objects):
             place = (obj["metadata"]["namespace"], obj["spec"]["repository"])
@@ -122,8 +123,8 @@ class Resources:
     async def _files(
         self, env: Environment, namespace: str, name: str, objects: Sequence[Object]
     ) -> list[Files]:
-        """The files of revisions of one Repository; {} for each if the Repository does not exist.
-        Raises StatusError 503."""
+        """Return the files of revisions of one Repository; {} for each if the Repository does not
+        exist. Raises StatusError 503."""
         owner = await storedobjects.repository(env.client, name, namespace)
         if owner is None:
             return [{} for _ in objects]

@@ -53,7 +53,8 @@ class Tasks:
         self._at, self._field = at, f"spec.tasks[{at}]"
 
     async def run(self, obj: Object, depot: Depot, before: Files | None = None) -> Files:
-        """The files that the task produces from the files `before`; init keeps existing files."""
+        """Return the files that the task produces from the files `before`; init keeps existing
+        files."""
         task = obj["spec"]["tasks"][self._at]
         kind: str = task["type"]
         match kind:
@@ -109,7 +110,7 @@ class Tasks:
         return await self.source(found)
 
     async def _by_git(self, obj: Object, git: Object, field: str) -> _Source:
-        """A directory of any git repository."""
+        """Return a directory of any git repository."""
         url, directory = git.get("repo") or "", (git.get("directory") or "").strip("/")
         if not url:
             raise self._invalid(obj, fielderrors.required(f"{field}.repo", "the URL is needed"))
@@ -201,8 +202,8 @@ class Tasks:
             raise self._invalid(obj, wrong) from error
 
     async def upgrade_sources(self, obj: Object, task: Object) -> list[Object]:
-        """The old upstream, the new upstream and the local revision of an upgrade. Each must be
-        named, exist and be published (G1, G2). Raises StatusError."""
+        """Return the old upstream, the new upstream and the local revision of an upgrade. Each must
+        be named, exist and be published (G1, G2). Raises StatusError."""
         found = []
         members = ("oldUpstreamRef", "newUpstreamRef", "localPackageRevisionRef")
         for member in members:
@@ -228,7 +229,7 @@ class Tasks:
         return found
 
     def _is_source(self, revision: Object) -> bool:
-        """Whether an upgrade can use a revision. Upstream also uses one that is proposed for
+        """Return whether an upgrade can use a revision. Upstream also uses one that is proposed for
         deletion."""
         lifecycle = revision["spec"].get("lifecycle")
         return revisions.is_published(revision) and (
@@ -248,8 +249,8 @@ class Tasks:
         raise self._invalid(obj, fielderrors.invalid(field, name, why))
 
     async def local_source(self, obj: Object) -> str:
-        """The commit of the revision that an edit or an upgrade continues, "" for other tasks. The
-        entries of its package that clients do not see stay."""
+        """Return the commit of the revision that an edit or an upgrade continues, "" for other
+        tasks. The entries of its package that clients do not see stay."""
         task = obj["spec"]["tasks"][self._at]
         member = {"edit": "sourceRef", "upgrade": "localPackageRevisionRef"}.get(task["type"])
         if member is None:
@@ -266,13 +267,13 @@ class Tasks:
         return found
 
     async def source(self, revision: Object) -> _Source:
-        """The files of a revision, and their location in git."""
+        """Return the files of a revision, and their location in git."""
         files = await self.files(revision)
         git = revision["status"]["selfLock"]["git"]
         return _Source(files, Upstream(git["repo"], git["directory"], git["ref"], git["commit"]))
 
     async def files(self, revision: Object) -> Files:
-        """The files of a revision; {} if its Repository does not exist. Raises the errors of
+        """Return the files of a revision; {} if its Repository does not exist. Raises the errors of
         hosts."""
         meta, spec = revision["metadata"], revision["spec"]
         repository = await storedobjects.repository(
@@ -296,7 +297,7 @@ class Tasks:
 
 
 def only_new(spec: Object, at: int) -> FieldError:
-    """The error of rule C1: a clone would create another revision of an existing package."""
+    """Return the error of rule C1: a clone would create another revision of an existing package."""
     why = (
         f'`clone` cannot create a new revision for package "{spec["packageName"]}" that already '
         f'exists in repo "{spec["repository"]}"; make subsequent revisions using `copy`'
@@ -305,21 +306,22 @@ def only_new(spec: Object, at: int) -> FieldError:
 
 
 def read(store: Store, commit: str, path: str) -> Files | None:
-    """The files of a directory at a commit; None if the directory does not exist. Blocks."""
+    """Return the files of a directory at a commit; None if the directory does not exist. Blocks."""
     store.fetch([commit])
     directory = store.directory(store.head(commit).tree, path)
     return None if directory is None else store.files(directory)
 
 
 def read_all(store: Store, commit: str, path: str) -> tuple[Files, list[str]]:
-    """The files of a directory at a commit, and the names of its hidden entries. Blocks."""
+    """Return the files of a directory at a commit, and the names of its hidden entries. Blocks."""
     files = read(store, commit, path)
     directory = store.directory(store.head(commit).tree, path)
     return files or {}, [] if directory is None else store.hidden(directory)
 
 
 def _resolve(store: Store, directory: str, ref: str) -> tuple[str, str]:
-    """The name of a ref and its commit; "" as the commit if the ref does not exist. Blocks."""
+    """Return the name of a ref and its commit; "" as the commit if the ref does not exist.
+    Blocks."""
     refs = store.refs()
     names = []
     if directory and ref:

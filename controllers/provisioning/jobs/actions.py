@@ -39,11 +39,12 @@ class Outcome:
 
     @classmethod
     def failed(cls, cause: str) -> "Outcome":
-        """The outcome of a job that failed before it did anything."""
+        """Return the outcome of a job that failed before it did anything."""
         return cls("error", cause, [cause])
 
     def members(self) -> Object:
-        """The members of the job's status other than state and message, without empty ones."""
+        """Return the members of the job's status other than state and message, without empty
+        ones."""
         found: Object = {"errors": self.errors, "warnings": self.warnings}
         found |= {"summary": self.summary, "url": self.url}
         return {name: value for name, value in found.items() if value}
@@ -102,7 +103,7 @@ async def _pull(
 
 
 async def _look_at(ref: str, run: Run[Repository], pulls: Pulls, progress: Progress) -> Outcome:
-    """The changes that a pull of another branch would make; the result is not recorded."""
+    """Return the changes that a pull of another branch would make; the result is not recorded."""
     outcome = await _read(await places.tree(run, ref), run, pulls, progress)
     outcome.pulled = None
     outcome.url = places.urls_of(run.object, ref)
@@ -130,7 +131,7 @@ def compare(
     troubles: Iterable[FileProblem],
     previous: Sequence[DeclaredResource],
 ) -> Outcome:
-    """The changes per kind, and the problems of files."""
+    """Return the changes per kind, and the problems of files."""
     outcome, tally = Outcome(), _Tally()
     old = {each.identity: each for each in previous}
     for each in current:
@@ -233,8 +234,8 @@ def _paths_of(
     errors: list[str],
     action: str,
 ) -> list[str]:
-    """The files of the referenced resources, according to the last pull. Missing resources are
-    added to `errors`."""
+    """Return the files of the referenced resources, according to the last pull. Missing resources
+    are added to `errors`."""
     paths = []
     for reference in references:
         group = reference.group or next(

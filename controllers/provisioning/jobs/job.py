@@ -42,7 +42,7 @@ OWNER = "inkube"
 
 
 def modules(pulls: Pulls, options: Options) -> tuple[KindModule[Job], KindModule[HistoricJob]]:
-    """Both kinds."""
+    """Return both kinds."""
     work = Work(
         JobRunner(pulls).carry_out,
         turn=_repository_of,
@@ -149,7 +149,7 @@ async def _move_to_history(obj: Object, env: Environment) -> None:
 
 
 def _expiry(options: Options, env: Environment) -> Controller:
-    """Removes HistoricJobs that are older than the configured time."""
+    """Remove HistoricJobs that are older than the configured time."""
 
     async def reconcile(key: Key) -> Result | None:
         obj = await sync.get_or_none(env, HistoricJob, key)

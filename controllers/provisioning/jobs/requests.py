@@ -50,7 +50,8 @@ async def _create(question: Question, env: Environment) -> Reply:
 
 
 def _spec(question: Question) -> Object:
-    """The JobSpec of the body, with its repository and action set. Raises StatusError 400."""
+    """Return the JobSpec of the body, with its repository and action set. Raises StatusError
+    400."""
     unreadable = status.bad_request("error decoding provisioning.Job from request")
     try:
         spec = question.document()
@@ -119,7 +120,7 @@ async def _finished_job(question: Question, env: Environment) -> Object:
 
 
 async def _recent(question: Question, env: Environment, repository: str) -> list[Object]:
-    """The historic jobs of the last minutes (RECENT), the newest first."""
+    """Return the historic jobs of the last minutes (RECENT), the newest first."""
     after = env.clock.now() - RECENT
     listed = await env.client.list(HistoricJob.gvr, Selection(question.namespace))
     found = [

@@ -42,7 +42,7 @@ _LABEL = 63
 
 
 def controller(pulls: Pulls, options: Options, env: Environment) -> Controller:
-    """A controller that creates the pull jobs."""
+    """Return a controller that creates the pull jobs."""
 
     async def reconcile(key: Key) -> Result | None:
         return await _reconcile(key, pulls, options, env)
@@ -214,7 +214,7 @@ def _finding(sync: Object, quota: Finding | None = None) -> Finding:
 
 
 def job(name: str, namespace: str, spec: Object) -> Object:
-    """A Job that the server creates."""
+    """Return a Job that the server creates."""
     labels = {REPOSITORY: spec["repository"]} if len(spec["repository"]) <= _LABEL else {}
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
@@ -225,17 +225,18 @@ def job(name: str, namespace: str, spec: Object) -> Object:
 
 
 def job_name(repository: str, suffix: str) -> str:
-    """The name of a job of a repository; only one job with the same suffix exists at a time."""
+    """Return the name of a job of a repository; only one job with the same suffix exists at a
+    time."""
     return f"{repository[: 252 - len(suffix)]}-{suffix}"
 
 
 def now(env: Environment) -> int:
-    """Milliseconds since the epoch."""
+    """Return milliseconds since the epoch."""
     return int(env.clock.now().timestamp() * 1000)
 
 
 async def get_or_none(env: Environment, model: Any, key: Key) -> Object | None:
-    """The current object; None if it does not exist."""
+    """Return the current object; None if it does not exist."""
     try:
         return await env.client.get(model.gvr, key.name, key.namespace)
     except StatusError as error:

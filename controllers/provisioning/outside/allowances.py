@@ -60,7 +60,7 @@ def spend(size: int = 0) -> None:
 
 
 def limited(function: Callable[[], T]) -> Callable[[], T]:
-    """The same function, under a separate allowance."""
+    """Return the same function, under a separate allowance."""
 
     def limited() -> T:
         _CURRENT.allowance = Allowance()

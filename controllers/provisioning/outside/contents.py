@@ -54,7 +54,7 @@ class Tree(NamedTuple):
     files: Sequence[File]
 
     def below(self, path: str) -> list[File]:
-        """The files below a directory, with paths relative to it."""
+        """Return the files below a directory, with paths relative to it."""
         prefix = f"{path}/" if path else ""
         return [
             File(file.path.removeprefix(prefix), file.data)
@@ -93,11 +93,11 @@ class Contents(Protocol):
     """A location with files. Raises the errors of this module and of `hosts`."""
 
     async def branches(self) -> list[Branch]:
-        """All branches, by name."""
+        """Return all branches, by name."""
         ...
 
     async def tree(self, branch: str) -> Tree:
-        """The files of a branch."""
+        """Return the files of a branch."""
         ...
 
     async def commit(self, branch: str, edits: Sequence[Edit], message: str, base: str = "") -> str:
@@ -105,12 +105,13 @@ class Contents(Protocol):
         ...
 
     async def history(self, branch: str) -> list[Commit]:
-        """The commits of a branch, the newest first."""
+        """Return the commits of a branch, the newest first."""
         ...
 
 
 def digest(name: str, files: Iterable[File]) -> str:
-    """A generated head for a name and files, with 40 hex digits: the same for the same content."""
+    """Return a generated head for a name and files, with 40 hex digits: the same for the same
+    content."""
     found = hashlib.sha1(f"{name}\0".encode(), usedforsecurity=False)
     for file in files:
         found.update(f"{file.path}\0{len(file.data)}\0".encode())
@@ -125,8 +126,8 @@ class LocalContents:
         self._path = path
 
     def tree(self) -> Tree:
-        """Every file that is not hidden. Raises RefNotFound if the directory does not exist, and
-        TooMuch."""
+        """Return every file that is not hidden. Raises RefNotFound if the directory does not exist,
+        and TooMuch."""
         if not os.path.isdir(self._path):
             raise RefNotFound
         files: list[File] = []

@@ -139,27 +139,29 @@ class Session(Protocol):
     """One session for one repository. Responses are cached for the session."""
 
     async def default_branch(self) -> str:
-        """The default branch; "" if it has no branches yet. Raises the errors of this module."""
+        """Return the default branch; "" if it has no branches yet. Raises the errors of this
+        module."""
         ...
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch; None if the branch does not exist."""
+        """Return the commit of a branch; None if the branch does not exist."""
         ...
 
     async def may_write(self) -> bool:
-        """Whether these credentials can push."""
+        """Return whether these credentials can push."""
         ...
 
     async def branch_names(self) -> list[str]:
-        """All branches, or the first ones if the host limits the list."""
+        """Return all branches, or the first ones if the host limits the list."""
         ...
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether rules prevent these credentials from pushing directly to a branch."""
+        """Return whether rules prevent these credentials from pushing directly to a branch."""
         ...
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch, the newest first. Raises `contents.Unsupported`."""
+        """Return the latest commits of a branch, the newest first. Raises
+        `contents.Unsupported`."""
         ...
 
 
@@ -180,25 +182,26 @@ class AppSession(Protocol):
     """One session for one app. `permissions` maps names to `read` or `write`."""
 
     async def permissions(self) -> dict[str, str]:
-        """The permissions of the app. Raises AppNotFound, KeyRefused, OutsideError."""
+        """Return the permissions of the app. Raises AppNotFound, KeyRefused, OutsideError."""
         ...
 
     async def installation_permissions(self) -> dict[str, str]:
-        """The permissions of the installation. Raises InstallationNotFound, OutsideError."""
+        """Return the permissions of the installation. Raises InstallationNotFound, OutsideError."""
         ...
 
     async def installations(self) -> list[str]:
-        """The first IDs of the installations of the app. Raises the errors of the other methods."""
+        """Return the first IDs of the installations of the app. Raises the errors of the other
+        methods."""
         ...
 
     async def repositories(self) -> list[str]:
-        """The repositories of the installation, as `owner/name`. Raises the errors of the other
-        methods, and NotAuthorized."""
+        """Return the repositories of the installation, as `owner/name`. Raises the errors of the
+        other methods, and NotAuthorized."""
         ...
 
 
 def refusal(host: str, code: int) -> Exception:
-    """The error for an HTTP status code of a git host or API."""
+    """Return the error for an HTTP status code of a git host or API."""
     if code == HTTPStatus.TOO_MANY_REQUESTS:
         return Unavailable(
             host,

@@ -40,8 +40,8 @@ class Remotes:
         self._is_offline = is_offline
 
     async def repository(self, target: Target) -> Session:
-        """A session for one repository. Raises Unreachable if the server is offline and the host is
-        not scripted."""
+        """Return a session for one repository. Raises Unreachable if the server is offline and the
+        host is not scripted."""
         near = await self._local_session(target)
         if near is not None:
             return near
@@ -52,7 +52,8 @@ class Remotes:
         return self._git().open(target)
 
     async def contents(self, target: Target) -> Contents:
-        """The files of one repository. Raises the errors of `repository`, and NotAuthorized."""
+        """Return the files of one repository. Raises the errors of `repository`, and
+        NotAuthorized."""
         near = await self._local_session(target)
         if near is not None:
             return near
@@ -63,7 +64,7 @@ class Remotes:
         return self._git().open(replace(target, credentials=credentials))
 
     async def token_for(self, target: Target) -> InstallationToken:
-        """A token of the target's app, limited to the target. Raises NotAuthorized,
+        """Return a token of the target's app, limited to the target. Raises NotAuthorized,
         OutsideError."""
         near = await self._local_session(target)
         if isinstance(near, WorldSession):
@@ -85,8 +86,8 @@ class Remotes:
         return await self._providers().exchange(grant)
 
     async def _local_session(self, target: Target) -> "WorldSession | clients.GitSession | None":
-        """A session without the network, or None. Raises Unreachable if the server is offline and
-        the host is not scripted."""
+        """Return a session without the network, or None. Raises Unreachable if the server is
+        offline and the host is not scripted."""
         if target.url.startswith("file://"):
             return self._git().open(target)
         return await self.scripted(target)
@@ -97,8 +98,8 @@ class Remotes:
         return self._git()
 
     async def scripted(self, target: Target) -> WorldSession | None:
-        """A session with the scripted host of a target, or None. Raises Unreachable if the server
-        is offline and the host is not scripted."""
+        """Return a session with the scripted host of a target, or None. Raises Unreachable if the
+        server is offline and the host is not scripted."""
         found = await world_sessions.repository(self._world, target)
         if found is None and self._is_offline:
             host = urls.host_of(target.url)
@@ -106,8 +107,8 @@ class Remotes:
         return found
 
     async def app(self, app: App) -> AppSession:
-        """A session for one app. Raises AppNotFound if the server is offline and the app is not
-        scripted."""
+        """Return a session for one app. Raises AppNotFound if the server is offline and the app is
+        not scripted."""
         scripted = await world_sessions.app(self._world, app)
         if scripted is not None:
             return scripted

@@ -20,7 +20,7 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 def is_public(address: str) -> bool:
-    """Whether it is an ordinary address of the internet; embedded IPv4 addresses are checked
+    """Return whether it is an ordinary address of the internet; embedded IPv4 addresses are checked
     too."""
     try:
         found: Address = ipaddress.ip_address(address.partition("%")[0])
@@ -46,7 +46,7 @@ class Guard:
         self._allow_private = allow_private
 
     def resolve(self, host: str, port: int) -> list[tuple[str, int]]:
-        """The addresses of a host, if all are permitted. Blocks. Raises Unreachable."""
+        """Return the addresses of a host, if all are permitted. Blocks. Raises Unreachable."""
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except OSError as error:
@@ -74,7 +74,7 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses, if all of them are permitted. Raises Unreachable, OSError."""
+        """Return the addresses, if all of them are permitted. Raises Unreachable, OSError."""
         found = await self._resolver.resolve(host, port, family)
         self._guard.check(host, [entry["host"] for entry in found])
         return found
@@ -85,7 +85,7 @@ class GuardedResolver(AbstractResolver):
 
 
 def literal_address(host: str) -> str | None:
-    """The address, if the host is an address; None for a name."""
+    """Return the address, if the host is an address; None for a name."""
     try:
         return str(ipaddress.ip_address(host.strip("[]")))
     except ValueError:

@@ -50,8 +50,8 @@ class Systems:
         return clients.Providers(self._options.bitbucket_api_url, self._real_rest())
 
     def _real_rest(self) -> "clients.RestClient":
-        """The REST client. URLs that an operator configures are trusted; the default ones of GitHub
-        and Bitbucket do not need trust."""
+        """Return the REST client. URLs that an operator configures are trusted; the default ones of
+        GitHub and Bitbucket do not need trust."""
         if self._rest is None:
             named = (self._options.github_api_url, self._options.bitbucket_api_url)
             trusted = tuple(url for url in named if url not in (GITHUB_API, BITBUCKET_API))

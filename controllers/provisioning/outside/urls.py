@@ -12,12 +12,12 @@ _HOST = re.compile(r"[A-Za-z0-9]([A-Za-z0-9\-.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]
 
 
 def normalised(url: str) -> str:
-    """The URL without surrounding spaces, trailing slashes and a trailing `.git`."""
+    """Return the URL without surrounding spaces, trailing slashes and a trailing `.git`."""
     return _END.sub("", _END.sub("", url.strip()).removesuffix(".git"))
 
 
 def without_credentials(url: str) -> str:
-    """The URL without user and password, for messages."""
+    """Return the URL without user and password, for messages."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -28,7 +28,7 @@ def without_credentials(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """The host name, in lower case and without a port; "" if the URL has no host."""
+    """Return the host name, in lower case and without a port; "" if the URL has no host."""
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
@@ -36,13 +36,13 @@ def host_of(url: str) -> str:
 
 
 def path_of(url: str) -> str:
-    """The path without slashes at its ends: `grafana/grafana`."""
+    """Return the path without slashes at its ends: `grafana/grafana`."""
     return urlsplit(url).path.strip("/")
 
 
 def owner_and_name(url: str) -> tuple[str, str]:
-    """The owner and repository of a GitHub URL. Raises ValueError if the path does not have two
-    segments."""
+    """Return the owner and repository of a GitHub URL. Raises ValueError if the path does not have
+    two segments."""
     owner, name = path_of(url).split("/")
     return owner, name
 
@@ -51,7 +51,7 @@ NO_PATH = "must name a repository after the host, such as https://host/owner/rep
 
 
 def wrong_with_url(url: str) -> str:
-    """The reason why a text is not the URL of a repository; "" if it is valid."""
+    """Return the reason why a text is not the URL of a repository; "" if it is valid."""
     parts, why = _split(url)
     if parts is None:
         return why
@@ -64,12 +64,12 @@ def wrong_with_url(url: str) -> str:
 
 
 def wrong_with_http_url(url: str) -> str:
-    """The reason why a text is not an http(s) URL; "" if it is valid."""
+    """Return the reason why a text is not an http(s) URL; "" if it is valid."""
     return _split(url)[1]
 
 
 def wrong_with_branch(branch: str) -> str:
-    """The reason why a text is not a branch name; "" if it is valid or empty (the default
+    """Return the reason why a text is not a branch name; "" if it is valid or empty (the default
     branch)."""
     if not branch:
         return ""
@@ -83,8 +83,8 @@ def wrong_with_branch(branch: str) -> str:
 
 
 def wrong_with_path(path: str) -> str:
-    """The reason why a text is not a path inside a repository, with Grafana's text; "" if it is
-    valid."""
+    """Return the reason why a text is not a path inside a repository, with Grafana's text; "" if it
+    is valid."""
     if len(path) > LONGEST_PATH:
         return "path too long"
     if "%" in path:
@@ -104,7 +104,8 @@ def wrong_with_path(path: str) -> str:
 
 
 def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
-    """The reason why a path is not a permitted directory of the server; "" if it is permitted."""
+    """Return the reason why a path is not a permitted directory of the server; "" if it is
+    permitted."""
     if not path.startswith("/"):
         return "must be an absolute path"
     if why := _wrong_with_segments(path):
@@ -121,8 +122,8 @@ def wrong_with_local_path(path: str, prefixes: tuple[str, ...]) -> str:
 
 
 def wrong_with_file_url(url: str, prefixes: tuple[str, ...], *, anywhere: bool) -> str:
-    """The reason why a `file://` URL is not a permitted repository of this machine; "" if it is
-    permitted.
+    """Return the reason why a `file://` URL is not a permitted repository of this machine; "" if it
+    is permitted.
 
     With `anywhere`, the server permits its users every directory.
     """
@@ -141,7 +142,8 @@ NO_PREFIX = "no local directory is permitted; the server's option --local-path-p
 
 
 def overlaps(path: str, other: str) -> bool:
-    """Whether the paths are equal or one contains the other. The empty path contains all paths."""
+    """Return whether the paths are equal or one contains the other. The empty path contains all
+    paths."""
     first = [part for part in path.split("/") if part]
     second = [part for part in other.split("/") if part]
     shared = min(len(first), len(second))

@@ -49,11 +49,11 @@ class World:
         self._issued_tokens: OrderedDict[str, IssuedToken] = OrderedDict()
 
     async def find_host(self, name: str) -> GitHost | None:
-        """The host with that name."""
+        """Return the host with that name."""
         return await self._find(GitHost, name)
 
     async def find_app(self, app_id: str) -> GitHubApp | None:
-        """The app with that ID."""
+        """Return the app with that ID."""
         return await self._find(GitHubApp, app_id)
 
     async def endure(self, host: GitHost) -> None:
@@ -67,7 +67,7 @@ class World:
             raise refusal(host.metadata.name, outage.code)
 
     def now(self) -> float:
-        """The current time in seconds since the epoch."""
+        """Return the current time in seconds since the epoch."""
         return self._clock.now().timestamp()
 
     def note(self, branch_key: tuple[str, str, str], head: str, message: str = "initial") -> None:
@@ -81,7 +81,7 @@ class World:
             seen.appendleft(Commit(head, message, "inkube", int(self.now() * 1000)))
 
     def history(self, branch_key: tuple[str, str, str]) -> list[Commit]:
-        """The recorded commits of a branch, the newest first."""
+        """Return the recorded commits of a branch, the newest first."""
         return list(self._history.get(branch_key, ()))
 
     def issue(self, host: str, path: str, *, may_write: bool) -> str:
@@ -94,7 +94,8 @@ class World:
         return value
 
     def token_data(self, value: str, host: str, path: str) -> IssuedToken | None:
-        """The data of a valid token that was issued for that repository; None for other tokens."""
+        """Return the data of a valid token that was issued for that repository; None for other
+        tokens."""
         found = self._issued_tokens.get(value)
         is_good = found is not None and found[:2] == (host, path) and found.ends > self.now()
         return found if is_good else None

@@ -31,13 +31,13 @@ from inkube.kinds import Memo
 
 
 async def repository(world: World, target: Target) -> "WorldSession | None":
-    """A session with the host of the target; None if the host is not scripted."""
+    """Return a session with the host of the target; None if the host is not scripted."""
     host = await world.find_host(urls.host_of(target.url))
     return WorldSession(world, host, target) if host is not None else None
 
 
 async def app(world: World, app: App) -> "WorldAppSession | None":
-    """A session for an app, if the world contains the app or its host; None otherwise."""
+    """Return a session for an app, if the world contains the app or its host; None otherwise."""
     known = await world.find_app(app.app_id)
     host = await world.find_host(app.host)
     if known is None and host is None:
@@ -55,26 +55,26 @@ class WorldSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """The scripted default branch, or the first branch."""
+        """Return the scripted default branch, or the first branch."""
         found = await self._repository()
         return found.default_branch or (found.branches[0] if found.branches else "")
 
     async def head(self, branch: str) -> str | None:
-        """A generated commit for the branch and its files: the same for the same files. None if the
-        branch does not exist."""
+        """Return a generated commit for the branch and its files: the same for the same files. None
+        if the branch does not exist."""
         found = await self._repository()
         return found.tree(branch).head if found.has(branch) else None
 
     async def branch_names(self) -> list[str]:
-        """The names of the scripted branches."""
+        """Return the names of the scripted branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether the branch is scripted as protected."""
+        """Return whether the branch is scripted as protected."""
         return branch in (await self._repository()).protected_branches
 
     async def token(self) -> InstallationToken:
-        """A token for this repository only, issued to an app."""
+        """Return a token for this repository only, issued to an app."""
         await self._repository()
         app = self._target.credentials.app
         assert app is not None, "asked for repositories that log in with an app"
@@ -121,7 +121,7 @@ class WorldSession:
             raise NotAuthorized(HTTPStatus.FORBIDDEN)
 
     async def branches(self) -> list[Branch]:
-        """The scripted branches, by name."""
+        """Return the scripted branches, by name."""
         found = await self._repository()
         names = {*found.branches, *filter(None, [found.default_branch])}
         return [
@@ -130,7 +130,7 @@ class WorldSession:
         ]
 
     async def tree(self, branch: str) -> Tree:
-        """The files of a branch. Raises RefNotFound."""
+        """Return the files of a branch. Raises RefNotFound."""
         found = await self._repository()
         if not found.has(branch):
             raise RefNotFound
@@ -150,7 +150,7 @@ class WorldSession:
         return head
 
     async def history(self, branch: str) -> list[Commit]:
-        """One commit for each recorded head of a branch. Raises RefNotFound."""
+        """Return one commit for each recorded head of a branch. Raises RefNotFound."""
         await self.tree(branch)
         return self._world.history(self._branch_key(branch))
 
@@ -159,11 +159,11 @@ class WorldSession:
         return self._host.metadata.name, path, branch
 
     async def repository(self) -> tuple[str, HostedRepository]:
-        """The name of the host, and the scripted repository."""
+        """Return the name of the host, and the scripted repository."""
         return self._host.metadata.name, await self._repository()
 
     async def may_write(self) -> bool:
-        """Whether the token, or the app's permission for contents, permits writes."""
+        """Return whether the token, or the app's permission for contents, permits writes."""
         await self._repository()
         app = self._target.credentials.app
         if app is not None:
@@ -210,7 +210,7 @@ class WorldSession:
             raise NotAuthorized(is_missing=is_missing)
 
     async def _installation(self, app: App) -> tuple[dict[str, str], list[str] | None]:
-        """The permissions and repositories of the token of an app. Raises NotAuthorized."""
+        """Return the permissions and repositories of the token of an app. Raises NotAuthorized."""
         known = await self._world.find_app(app.app_id)
         if known is None:
             raise NotAuthorized
@@ -233,16 +233,16 @@ class WorldAppSession:
         self._memo = Memo()
 
     async def installations(self) -> list[str]:
-        """The IDs of the scripted installations."""
+        """Return the IDs of the scripted installations."""
         known = await self._memo("app", self._fetch)
         return [installation.id for installation in known.spec.installations]
 
     async def permissions(self) -> dict[str, str]:
-        """The permissions of the app. Raises AppNotFound, KeyRefused."""
+        """Return the permissions of the app. Raises AppNotFound, KeyRefused."""
         return (await self._memo("app", self._fetch)).spec.granted()
 
     async def installation_permissions(self) -> dict[str, str]:
-        """The permissions of the installation; those of the app if the installation has no
+        """Return the permissions of the installation; those of the app if the installation has no
         permissions. Raises InstallationNotFound."""
         known = await self._memo("app", self._fetch)
         installation = known.spec.installation(self._app.installation_id)
@@ -251,8 +251,8 @@ class WorldAppSession:
         return known.spec.granted(installation)
 
     async def repositories(self) -> list[str]:
-        """The repositories of the installation; those of the host if the installation has no list.
-        Raises InstallationNotFound."""
+        """Return the repositories of the installation; those of the host if the installation has no
+        list. Raises InstallationNotFound."""
         known = await self._memo("app", self._fetch)
         installation = known.spec.installation(self._app.installation_id)
         if installation is None:

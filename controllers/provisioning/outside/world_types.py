@@ -68,11 +68,11 @@ class HostedRepository(Model):
     )
 
     def has(self, branch: str) -> bool:
-        """Whether the branch exists."""
+        """Return whether the branch exists."""
         return branch in self.branches or (branch != "" and branch == self.default_branch)
 
     def tree(self, branch: str) -> Tree:
-        """The files of a branch; its head changes with the files."""
+        """Return the files of a branch; its head changes with the files."""
         everywhere = {file.path: file.content for file in self.files if not file.branch}
         here = {file.path: file.content for file in self.files if file.branch == branch}
         found = sorted({**everywhere, **here}.items())
@@ -172,11 +172,11 @@ class GitHubAppSpec(Model):
     installations: list[Installation] = Field(default_factory=list)
 
     def installation(self, name: str) -> Installation | None:
-        """The installation of that ID."""
+        """Return the installation of that ID."""
         return next((each for each in self.installations if each.id == name), None)
 
     def granted(self, installation: Installation | None = None) -> dict[str, str]:
-        """The permissions of the app or of one of its installations."""
+        """Return the permissions of the app or of one of its installations."""
         if installation is not None and installation.permissions is not None:
             return installation.permissions
         return dict(REQUIRED_PERMISSIONS) if self.permissions is None else self.permissions

@@ -61,7 +61,7 @@ class Life(Protocol):
         ...
 
     def watches(self) -> tuple[Watch, ...]:
-        """Watches of other resources on which the stages of an object depend."""
+        """Return watches of other resources on which the stages of an object depend."""
         ...
 
     async def prepare(self, obj: Object) -> Preparation:

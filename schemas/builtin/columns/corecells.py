@@ -15,23 +15,23 @@ _MODES = {
 
 
 def config_map(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ConfigMap (printConfigMap)."""
+    """Return the cells of a ConfigMap (printConfigMap)."""
     count = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
     return [count, age(obj, now)]
 
 
 def secret(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Secret (printSecret)."""
+    """Return the cells of a Secret (printSecret)."""
     return [obj.get("type", ""), len(obj.get("data") or {}), age(obj, now)]
 
 
 def namespace(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Namespace (printNamespace)."""
+    """Return the cells of a Namespace (printNamespace)."""
     return [(obj.get("status") or {}).get("phase", ""), age(obj, now)]
 
 
 def lease(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Lease (printLease)."""
+    """Return the cells of a Lease (printLease)."""
     return [(obj.get("spec") or {}).get("holderIdentity") or "", age(obj, now)]
 
 
@@ -46,13 +46,13 @@ def quota(obj: Object, now: datetime) -> list[Any]:
 
 
 def pod_template(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PodTemplate (printPodTemplate)."""
+    """Return the cells of a PodTemplate (printPodTemplate)."""
     template = obj.get("template") or {}
     return [*containers(template), pairs((template.get("metadata") or {}).get("labels"))]
 
 
 def component(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ComponentStatus (printComponentStatus)."""
+    """Return the cells of a ComponentStatus (printComponentStatus)."""
     found = [c for c in obj.get("conditions") or [] if c.get("type") == "Healthy"]
     first = found[0] if found else {}
     state = {"True": "Healthy", "False": "Unhealthy"}.get(first.get("status", ""), "Unknown")
@@ -137,7 +137,8 @@ def policy_binding(obj: Object, now: datetime) -> list[Any]:
 
 
 def api_service(obj: Object, now: datetime) -> list[Any]:
-    """The aggregator's own table. A server that only inkube's annotation names is not local."""
+    """Return the aggregator's own table. A server that only inkube's annotation names is not
+    local."""
     service = (obj.get("spec") or {}).get("service")
     url = (obj["metadata"].get("annotations") or {}).get(marks.URL)
     where = (
@@ -153,7 +154,7 @@ def api_service(obj: Object, now: datetime) -> list[Any]:
 
 
 def revision(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ControllerRevision (printControllerRevision)."""
+    """Return the cells of a ControllerRevision (printControllerRevision)."""
     owners = [
         owner for owner in obj["metadata"].get("ownerReferences") or [] if owner.get("controller")
     ]
@@ -166,7 +167,7 @@ def revision(obj: Object, now: datetime) -> list[Any]:
 
 
 def signing_request(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a CertificateSigningRequest (printCertificateSigningRequest)."""
+    """Return the cells of a CertificateSigningRequest (printCertificateSigningRequest)."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     seconds = spec.get("expirationSeconds")
     duration = NONE if seconds is None else durations.human(seconds)
@@ -179,18 +180,18 @@ def signing_request(obj: Object, now: datetime) -> list[Any]:
 
 
 def runtime_class(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a RuntimeClass (printRuntimeClass)."""
+    """Return the cells of a RuntimeClass (printRuntimeClass)."""
     return [obj.get("handler", ""), age(obj, now)]
 
 
 def priority_class(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PriorityClass (printPriorityClass)."""
+    """Return the cells of a PriorityClass (printPriorityClass)."""
     is_default = bool(obj.get("globalDefault"))
     return [obj.get("value", 0), is_default, age(obj, now), obj.get("preemptionPolicy", "")]
 
 
 def flow_schema(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a FlowSchema (printFlowSchema)."""
+    """Return the cells of a FlowSchema (printFlowSchema)."""
     spec = obj.get("spec") or {}
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
     method = (spec.get("distinguisherMethod") or {}).get("type", NONE)
@@ -201,7 +202,7 @@ def flow_schema(obj: Object, now: datetime) -> list[Any]:
 
 
 def priority_level(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PriorityLevelConfiguration (printPriorityLevelConfiguration)."""
+    """Return the cells of a PriorityLevelConfiguration (printPriorityLevelConfiguration)."""
     spec = obj.get("spec") or {}
     limited = spec.get("limited") or {}
     queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
@@ -215,7 +216,7 @@ def _modes(modes: list[str] | None) -> str:
 
 
 def volume(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PersistentVolume (printPersistentVolume)."""
+    """Return the cells of a PersistentVolume (printPersistentVolume)."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     claim = spec.get("claimRef")
     bound = f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
@@ -235,7 +236,7 @@ def volume(obj: Object, now: datetime) -> list[Any]:
 
 
 def claim(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PersistentVolumeClaim (printPersistentVolumeClaim)."""
+    """Return the cells of a PersistentVolumeClaim (printPersistentVolumeClaim)."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     bound = bool(spec.get("volumeName"))
     terminating = obj["metadata"].get("deletionTimestamp")
@@ -252,5 +253,5 @@ def claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def age_only(obj: Object, now: datetime) -> list[Any]:
-    """The cells of kinds that show only their age."""
+    """Return the cells of kinds that show only their age."""
     return [age(obj, now)]

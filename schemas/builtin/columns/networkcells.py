@@ -10,7 +10,7 @@ _SHOWN_ENDPOINTS = 3
 
 
 def service(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Service (printService)."""
+    """Return the cells of a Service (printService)."""
     spec = obj.get("spec") or {}
     ports = ",".join(map(_port, spec.get("ports") or []))
     return [
@@ -60,7 +60,7 @@ def _few(values: list[str]) -> str:
 
 
 def endpoint_slice(obj: Object, now: datetime) -> list[Any]:
-    """The cells of an EndpointSlice (printEndpointSlice)."""
+    """Return the cells of an EndpointSlice (printEndpointSlice)."""
     ports = [str(port.get("port", "")) for port in obj.get("ports") or []]
     found = [
         one for endpoint in obj.get("endpoints") or [] for one in endpoint.get("addresses") or []
@@ -70,7 +70,7 @@ def endpoint_slice(obj: Object, now: datetime) -> list[Any]:
 
 
 def ingress(obj: Object, now: datetime) -> list[Any]:
-    """The cells of an Ingress (printIngress)."""
+    """Return the cells of an Ingress (printIngress)."""
     spec = obj.get("spec") or {}
     hosts = [rule["host"] for rule in spec.get("rules") or [] if rule.get("host")]
     shown = ",".join(hosts[:3]) + (f" + {len(hosts) - 3} more..." if len(hosts) > 3 else "")
@@ -82,7 +82,7 @@ def ingress(obj: Object, now: datetime) -> list[Any]:
 
 
 def ingress_class(obj: Object, now: datetime) -> list[Any]:
-    """The cells of an IngressClass (printIngressClass)."""
+    """Return the cells of an IngressClass (printIngressClass)."""
     spec = obj.get("spec") or {}
     parameters = spec.get("parameters")
     text = NONE
@@ -93,17 +93,17 @@ def ingress_class(obj: Object, now: datetime) -> list[Any]:
 
 
 def network_policy(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a NetworkPolicy (printNetworkPolicy)."""
+    """Return the cells of a NetworkPolicy (printNetworkPolicy)."""
     return [selector((obj.get("spec") or {}).get("podSelector")), age(obj, now)]
 
 
 def service_cidr(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ServiceCIDR (printServiceCIDR)."""
+    """Return the cells of a ServiceCIDR (printServiceCIDR)."""
     return [",".join((obj.get("spec") or {}).get("cidrs") or []), age(obj, now)]
 
 
 def ip_address(obj: Object, now: datetime) -> list[Any]:
-    """The cells of an IPAddress (printIPAddress)."""
+    """Return the cells of an IPAddress (printIPAddress)."""
     parent = (obj.get("spec") or {}).get("parentRef") or {}
     resource = parent.get("resource", "")
     if parent.get("group"):
@@ -113,7 +113,7 @@ def ip_address(obj: Object, now: datetime) -> list[Any]:
 
 
 def node(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Node (printNode)."""
+    """Return the cells of a Node (printNode)."""
     status = obj.get("status") or {}
     info = status.get("nodeInfo") or {}
     addresses = status.get("addresses") or []

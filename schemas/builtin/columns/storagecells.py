@@ -20,7 +20,7 @@ def is_default(obj: Object) -> bool:
 
 
 def storage_class(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a StorageClass (printStorageClass)."""
+    """Return the cells of a StorageClass (printStorageClass)."""
     expands = bool(obj.get("allowVolumeExpansion"))
     return [
         obj.get("provisioner", ""),
@@ -32,12 +32,12 @@ def storage_class(obj: Object, now: datetime) -> list[Any]:
 
 
 def attributes_class(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a VolumeAttributesClass (printVolumeAttributesClass)."""
+    """Return the cells of a VolumeAttributesClass (printVolumeAttributesClass)."""
     return [obj.get("driverName", ""), age(obj, now)]
 
 
 def attachment(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a VolumeAttachment (printVolumeAttachment)."""
+    """Return the cells of a VolumeAttachment (printVolumeAttachment)."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     volume = (spec.get("source") or {}).get("persistentVolumeName") or ""
     attached = bool(status.get("attached"))
@@ -45,7 +45,7 @@ def attachment(obj: Object, now: datetime) -> list[Any]:
 
 
 def driver(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a CSIDriver (printCSIDriver)."""
+    """Return the cells of a CSIDriver (printCSIDriver)."""
     spec = obj.get("spec") or {}
     audiences = [one.get("audience", "") for one in spec.get("tokenRequests") or ()]
     return [
@@ -60,17 +60,17 @@ def driver(obj: Object, now: datetime) -> list[Any]:
 
 
 def node(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a CSINode (printCSINode)."""
+    """Return the cells of a CSINode (printCSINode)."""
     return [len((obj.get("spec") or {}).get("drivers") or ()), age(obj, now)]
 
 
 def capacity(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a CSIStorageCapacity (printCSIStorageCapacity)."""
+    """Return the cells of a CSIStorageCapacity (printCSIStorageCapacity)."""
     return [obj.get("storageClassName", ""), obj.get("capacity") or UNSET]
 
 
 def device_claim(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ResourceClaim (printResourceClaim)."""
+    """Return the cells of a ResourceClaim (printResourceClaim)."""
     status = obj.get("status") or {}
     states = ["deleted"] if obj["metadata"].get("deletionTimestamp") else []
     if status.get("allocation") is not None:
@@ -83,7 +83,7 @@ def device_claim(obj: Object, now: datetime) -> list[Any]:
 
 
 def device_slice(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a ResourceSlice (printResourceSlice)."""
+    """Return the cells of a ResourceSlice (printResourceSlice)."""
     spec = obj.get("spec") or {}
     pool = (spec.get("pool") or {}).get("name", "")
     return [spec.get("nodeName") or UNSET, spec.get("driver", ""), pool, age(obj, now)]

@@ -23,7 +23,7 @@ def _parts(obj: Object) -> tuple[Object, Object]:
 
 
 def deployment(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Deployment (printDeployment)."""
+    """Return the cells of a Deployment (printDeployment)."""
     spec, status = _parts(obj)
     return [
         f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
@@ -51,14 +51,14 @@ def replicas(obj: Object, now: datetime) -> list[Any]:
 
 
 def stateful_set(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a StatefulSet (printStatefulSet)."""
+    """Return the cells of a StatefulSet (printStatefulSet)."""
     spec, status = _parts(obj)
     ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
     return [ready, age(obj, now), *containers(spec.get("template"))]
 
 
 def daemon_set(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a DaemonSet (printDaemonSet)."""
+    """Return the cells of a DaemonSet (printDaemonSet)."""
     spec, status = _parts(obj)
     members = (
         "desiredNumberScheduled", "currentNumberScheduled", "numberReady",
@@ -75,7 +75,7 @@ def daemon_set(obj: Object, now: datetime) -> list[Any]:
 
 
 def job(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a Job (printJob)."""
+    """Return the cells of a Job (printJob)."""
     spec, status = _parts(obj)
     done = status.get("succeeded", 0)
     if spec.get("completions") is not None:
@@ -118,7 +118,7 @@ def _duration(status: Object, now: datetime) -> str:
 
 
 def cron_job(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a CronJob (printCronJob)."""
+    """Return the cells of a CronJob (printCronJob)."""
     spec, status = _parts(obj)
     last = status.get("lastScheduleTime")
     template = ((spec.get("jobTemplate") or {}).get("spec") or {}).get("template")
@@ -136,7 +136,7 @@ def cron_job(obj: Object, now: datetime) -> list[Any]:
 
 
 def budget(obj: Object, now: datetime) -> list[Any]:
-    """The cells of a PodDisruptionBudget (printPodDisruptionBudget)."""
+    """Return the cells of a PodDisruptionBudget (printPodDisruptionBudget)."""
     spec, status = _parts(obj)
     bounds = [str(spec.get(member, "N/A")) for member in ("minAvailable", "maxUnavailable")]
     return [*bounds, status.get("disruptionsAllowed", 0), age(obj, now)]

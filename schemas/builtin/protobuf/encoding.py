@@ -137,8 +137,8 @@ def _tagged_bytes(tag: bytes, inner: Writer) -> Writer:
 
 
 def _tagged_message(tag: bytes, target: str) -> Writer:
-    """The encoder of the inner message is looked up at each use, because a message can contain
-    itself."""
+    """Return the encoder of an inner message, which is looked up at each use, because a message
+    can contain itself."""
     sizes, writers = wire.SIZES, _WRITERS
 
     def write(value: Any) -> bytes:

@@ -49,7 +49,7 @@ class Rules:
 
     @property
     def steps(self) -> list[tuple[str, Step]]:
-        """Return the lines, compiled at the first use. Each has the member without which it does
+        """The lines, compiled at the first use. Each has the member without which it does
         nothing, or "": most lines are for members that most objects do not have. Raises
         RuleError."""
         if self._steps is None:

@@ -56,7 +56,7 @@ class _Settled:
         self._families: list[str] = list(spec.get("ipFamilies") or ())
 
     def fields(self) -> Object:
-        """The members of the spec."""
+        """Return the members of the spec."""
         found: Object = {"ipFamilyPolicy": self._policy, "ipFamilies": self._families}
         return found | ({"clusterIPs": self._addresses} if self._addresses else {})
 

@@ -219,7 +219,7 @@ class _Checker:
         return result
 
     def _instance(self, signature: tuple[Type, ...]) -> tuple[Type, ...]:
-        """The signature with fresh type parameters."""
+        """Return the signature with fresh type parameters."""
         fresh: dict[str, Type] = {}
 
         def renewed(type: Type) -> Type:

@@ -60,7 +60,7 @@ class _NodeEstimate:
 
 
 def estimate(root: Node, environment: Environment) -> Range:
-    """The smallest and the largest cost of a checked expression."""
+    """Return the smallest and the largest cost of a checked expression."""
     shape = next(iter(environment.variables.values()), None)
     return _Estimator(shape).visit(root).cost
 
@@ -90,7 +90,7 @@ class _Estimator:
         return _NodeEstimate(ZERO)
 
     def _declared(self, path: Path) -> Range | None:
-        """The declared size of the value at a path (EstimateSize)."""
+        """Return the declared size of the value at a path (EstimateSize)."""
         if not path:
             return None
         shape = self._root
@@ -109,7 +109,7 @@ class _Estimator:
         return Range(0, shape.max_size)
 
     def _sized(self, estimate: _NodeEstimate, kind: Type) -> _NodeEstimate:
-        """The data with a size from the path or the type, if no size was computed."""
+        """Return the data with a size from the path or the type, if no size was computed."""
         if estimate.size is not None:
             return estimate
         size = self._declared(estimate.path)
@@ -174,7 +174,7 @@ class _Estimator:
     def _cheapest_to_dearest(
         self, node: ast.Call, operands: list[_NodeEstimate]
     ) -> tuple[Range, Range | None]:
-        """The ranges of cost and result size that cover all overloads of a call."""
+        """Return the ranges of cost and result size that cover all overloads of a call."""
         arguments = tuple(map(self._argument, node.operands, operands))
         estimates = [_estimate(overload, arguments) for overload in node.overloads]
         if not estimates:
@@ -237,7 +237,7 @@ def _indexed(node: ast.Call, estimate: _NodeEstimate, container: _NodeEstimate) 
 
 
 def _joined_entries(node: ast.Call, operands: list[_NodeEstimate]) -> _Entry | None:
-    """The entry sizes of two joined lists; None for other calls or unknown sizes."""
+    """Return the entry sizes of two joined lists; None for other calls or unknown sizes."""
     if node.function != "_+_" or operands[0].entry is None:
         return None
     return operands[0].entry.union(operands[1].entry)

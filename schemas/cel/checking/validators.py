@@ -21,7 +21,7 @@ _FORMAT: Final = "format"
 
 
 def validate(root: Node) -> list[Issue]:
-    """The issues of a checked tree."""
+    """Return the issues of a checked tree."""
     return [*_literals(root), *_mixtures(root), *_formats(root)]
 
 
@@ -77,7 +77,7 @@ def _mixtures(root: Node) -> Iterator[Issue]:
 
 
 def _mixed_list(node: ListNode) -> Iterator[Issue]:
-    """The issue for the first element with another type than the first one."""
+    """Yield the issue for the first element with another type than the first one."""
     expected: Type | None = None
     for place, element in enumerate(node.elements):
         actual = _value_type(element, is_optional=place in node.optional)
@@ -135,7 +135,8 @@ def _format(node: Call, template: str, arguments: ListNode) -> Iterator[Issue]:
 
 
 def _refused(node: Node, verb: str) -> Node | None:
-    """The argument, or the part of a literal list or map in it, that the clause does not accept."""
+    """Return the argument, or the part of a literal list or map in it, that the clause does not
+    accept."""
     if not formatting.accepts(verb, node.type):
         return node
     if verb == "s" and isinstance(node, ListNode | MapNode):

@@ -11,7 +11,7 @@ Functions = Mapping[str, tuple[Overload, ...]]
 
 
 def functions(*libraries: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
-    """Overloads by function name, in the order given."""
+    """Return overloads by function name, in the order given."""
     declared: dict[str, tuple[Overload, ...]] = {}
     for library in libraries:
         for overload in library:
@@ -41,11 +41,12 @@ class Environment:
     """Whether `cel.bind(name, value, expression)` is a macro."""
 
     def is_open(self, name: str) -> bool:
-        """Whether objects of this type, created by expressions, can have any field."""
+        """Return whether objects of this type, created by expressions, can have any field."""
         root = name.partition(".")[0]
         return root in self.constructed and self.constructed[root] is None
 
 
 def named_type(name: str) -> Type | None:
-    """The type that a name such as `int` or `google.protobuf.Duration` means; None if unknown."""
+    """Return the type that a name such as `int` or `google.protobuf.Duration` means; None if
+    unknown."""
     return _NAMED_TYPES.get(name)

@@ -21,7 +21,7 @@ _UNESCAPED = {escaped: part for part, escaped in _PARTS.items()}
 
 
 def unescape(name: str) -> str:
-    """The name of a property by its identifier; other identifiers are as they are."""
+    """Return the name of a property by its identifier; other identifiers are as they are."""
     bare = name[2:-2]
     if name == f"__{bare}__" and bare in _RESERVED:
         return bare
@@ -29,7 +29,7 @@ def unescape(name: str) -> str:
 
 
 def escape(name: str) -> str | None:
-    """The identifier of a property, or None if rules cannot use the property."""
+    """Return the identifier of a property, or None if rules cannot use the property."""
     if not name or "0" <= name[0] <= "9":
         return None
     if name in _RESERVED:

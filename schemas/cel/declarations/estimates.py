@@ -41,7 +41,7 @@ class Range:
         return Range(scale(self.min, factor), scale(self.max, factor))
 
     def union(self, other: "Range") -> "Range":
-        """The range that covers both."""
+        """Return the range that covers both."""
         return Range(min(self.min, other.min), max(self.max, other.max))
 
 

@@ -38,7 +38,7 @@ Schema = dict[str, Any]
 def declare(
     schema: Schema, *, is_root: bool = False, name: str = "object", plain_words: bool = True
 ) -> Shape | None:
-    """The shape of values of a schema; None if rules cannot use them.
+    """Return the shape of values of a schema; None if rules cannot use them.
 
     `is_root` is set for a resource's own schema and for embedded resources: apiVersion, kind,
     metadata.name and metadata.generateName are always declared there. With `plain_words`,
@@ -64,7 +64,8 @@ def declare(
 
 
 def shortest(schema: Schema, *, is_root: bool = False) -> int:
-    """The size of the shortest JSON of a schema's values in bytes; 0 if rules cannot use them."""
+    """Return the size of the shortest JSON of a schema's values in bytes; 0 if rules cannot use
+    them."""
     if schema.get(_INT_OR_STRING):
         return 1
     match schema.get("type"):
@@ -97,7 +98,7 @@ def _is_visible(schema: Any) -> bool:
 
 
 def with_identity(schema: Schema) -> Schema:
-    """The schema with apiVersion, kind and the names in metadata (WithTypeAndObjectMeta)."""
+    """Return the schema with apiVersion, kind and the names in metadata (WithTypeAndObjectMeta)."""
     return {**schema, "properties": {**schema.get("properties", {}), **_IDENTITY}}
 
 
@@ -142,7 +143,7 @@ def _object_or_map(schema: Schema, name: str, plain_words: bool) -> Shape | None
 
 
 def _fitting(schema: Schema, beside: int) -> int:
-    """The number of values that fit into a request, each with `beside` additional bytes."""
+    """Return the number of values that fit into a request, each with `beside` additional bytes."""
     return (MAX_REQUEST - 2) // (shortest(schema, is_root=bool(schema.get(_EMBEDDED))) + beside)
 
 
@@ -169,7 +170,7 @@ class _Declared(Fields):
                 yield field
 
     def _key(self, name: str) -> str | None:
-        """The property with this escaped name; reserved words can also be used unescaped, if
+        """Return the property with this escaped name; reserved words can also be used unescaped, if
         `plain_words` permits it."""
         if name in self._properties:
             escaped = escape(name)

@@ -48,7 +48,7 @@ class Type:
     fields: "Fields | None" = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
-        """The text of compile errors: `list(int)`, `map(string, dyn)`, `timestamp`."""
+        """Return the text of compile errors: `list(int)`, `map(string, dyn)`, `timestamp`."""
         name = _FORMATTED_NAMES.get(self.kind, self.name)
         if self.params:
             return f"{name}({', '.join(map(str, self.params))})"
@@ -113,17 +113,17 @@ def optional_of(inner: Type) -> Type:
 
 
 def object_of(name: str, fields: "Fields | None" = None) -> Type:
-    """An object type with this name."""
+    """Return an object type with this name."""
     return Type(Kind.OBJECT, name, (), fields)
 
 
 def param(name: str) -> Type:
-    """A type parameter of an overload, such as T in list(T)."""
+    """Return a type parameter of an overload, such as T in list(T)."""
     return Type(Kind.PARAM, name)
 
 
 def is_optional(type: Type) -> bool:
-    """Whether the type is optional_type(…)."""
+    """Return whether the type is optional_type(…)."""
     return type.kind is Kind.OPAQUE and type.name == "optional_type"
 
 
@@ -158,7 +158,7 @@ class Fields:
         self._by_name = by_name
 
     def find(self, name: str) -> Field | None:
-        """The field with this escaped name, None without one."""
+        """Return the field with this escaped name, None without one."""
         return self._by_name.get(name)
 
     def __iter__(self) -> Iterator[Field]:
@@ -184,7 +184,7 @@ class Shape:
 
     @classmethod
     def of(cls, type: Type) -> "Shape":
-        """The shape of a type without additional data."""
+        """Return the shape of a type without additional data."""
         if type.kind is Kind.LIST:
             return cls(type, element=cls.of(type.params[0]))
         if type.kind is Kind.MAP:

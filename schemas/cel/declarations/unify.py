@@ -17,12 +17,13 @@ class Bindings:
         self._fresh = 0
 
     def fresh(self) -> Type:
-        """A new type parameter."""
+        """Return a new type parameter."""
         self._fresh += 1
         return Type(Kind.PARAM, f"_var{self._fresh}")
 
     def assign(self, sources: tuple[Type, ...], targets: tuple[Type, ...]) -> bool:
-        """Whether each source is assignable to its target; binds parameters only if all are."""
+        """Return whether each source is assignable to its target; binds parameters only if all
+        are."""
         if len(sources) != len(targets):
             return False
         trial = Bindings(dict(self._bound))
@@ -32,7 +33,7 @@ class Bindings:
         return False
 
     def resolve(self, type: Type, to_dyn: bool = False) -> Type:
-        """The type with bound parameters replaced; the others become dyn on request."""
+        """Return the type with bound parameters replaced; the others become dyn on request."""
         if type.kind is Kind.PARAM:
             substitution = self._bound.get(type.name)
             if substitution is not None:
@@ -66,7 +67,8 @@ class Bindings:
         return len(ones) == len(twos) and all(map(self._fits, ones, twos))
 
     def _substitutes(self, type: Type, parameter: Type) -> tuple[bool, bool]:
-        """Whether `type` can replace the parameter, and whether the parameter was bound before."""
+        """Return whether `type` can replace the parameter, and whether the parameter was bound
+        before."""
         if type == parameter:
             return True, True
         bound = self._bound.get(parameter.name)
@@ -94,7 +96,7 @@ class Bindings:
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The less specific of two types that fit each other."""
+    """Return the less specific of two types that fit each other."""
     return first if _is_no_more_specific(first, second) else second
 
 

@@ -107,7 +107,8 @@ _TYPES: dict[type, Type] = {
 
 
 def type_of(value: Any) -> Type:
-    """The runtime type, with dyn inside containers. Raises TypeError for other Python values."""
+    """Return the runtime type, with dyn inside containers. Raises TypeError for other Python
+    values."""
     cel_type = _TYPES.get(type(value))
     if cel_type is not None:
         return cel_type
@@ -166,7 +167,7 @@ def _equal_optionals(left: Optional, right: Any) -> bool:
 
 
 def contains(items: Iterable[Any], value: Any) -> bool:
-    """Whether a list contains the value, compared with `equal`."""
+    """Return whether a list contains the value, compared with `equal`."""
     if type(value) is str:
         return value in items
     return any(equal(item, value) for item in items)

@@ -120,7 +120,7 @@ class Fold(Node):
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The direct parts of a node."""
+    """Yield the direct parts of a node."""
     match node:
         case Select():
             yield node.operand
@@ -141,7 +141,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all nodes below it, parents first."""
+    """Yield the node and all nodes below it, parents first."""
     stack = [node]
     while stack:
         node = stack.pop()

@@ -88,7 +88,7 @@ def _comma_separated(*parts: Element | str) -> Sequence:
 
 
 def _copies(parts: tuple[Element | str, ...]) -> list[Element | str]:
-    """Copies of elements, with separate states."""
+    """Return copies of elements, with separate states."""
     copies: list[Element | str] = []
     for part in parts:
         match part:
@@ -196,13 +196,13 @@ class Graph:
             self._free(element.end, last)
 
     def following(self, state: State) -> frozenset[str]:
-        """The possible next tokens in the rule, and END if it can end (ATN.NextTokens)."""
+        """Return the possible next tokens in the rule, and END if it can end (ATN.NextTokens)."""
         if state not in self._next_memo:
             self._next_memo[state] = frozenset(self._look(state, set()))
         return self._next_memo[state]
 
     def callers(self, state: State) -> list[State]:
-        """The states after all calls of the rule that ends in `state`."""
+        """Return the states after all calls of the rule that ends in `state`."""
         return [after for name, after in self.calls.values() if name == self.ends[state]]
 
     def _look(self, state: State, seen: set[State]) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Token(NamedTuple):
 
 
 def tokens(text: str) -> tuple[list[Token], list[Issue]]:
-    """All tokens, `<EOF>` last, and the issues of unreadable parts."""
+    """Return all tokens, `<EOF>` last, and the issues of unreadable parts."""
     recognized: list[Token] = []
     issues: list[Issue] = []
     for kind, part, pos in _parts(text):
@@ -73,12 +73,12 @@ def tokens(text: str) -> tuple[list[Token], list[Issue]]:
 
 
 def readable(text: str) -> str:
-    """The text without unreadable parts, as ANTLR shows a sequence of tokens."""
+    """Return the text without unreadable parts, as ANTLR shows a sequence of tokens."""
     return "".join(part for kind, part, _ in _parts(text) if kind != _UNREADABLE)
 
 
 def _parts(text: str) -> Iterator[tuple[str, str, int]]:
-    """The class, text and offset of each part of the text."""
+    """Yield the class, text and offset of each part of the text."""
     pos = 0
     while pos < len(text):
         match = _TOKEN.match(text, pos)
@@ -88,7 +88,7 @@ def _parts(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _unreadable(text: str, pos: int) -> int:
-    """The offset after the unreadable text at `pos`."""
+    """Return the offset after the unreadable text at `pos`."""
     begun = _UNFINISHED.match(text, pos)
     end = begun.end() + 1 if begun else pos + 1
     return min(end, len(text))

@@ -49,7 +49,8 @@ def string(text: str) -> str:
 
 
 def bytes_(text: str) -> bytes:
-    """A bytes literal with its prefix; `\\x` and octal escapes are bytes, the rest is UTF-8."""
+    """Return a bytes literal with its prefix; `\\x` and octal escapes are bytes, the rest is
+    UTF-8."""
     body, raw = _body(text[1:])
     if raw or "\\" not in body:
         return body.encode()

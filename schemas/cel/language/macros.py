@@ -31,7 +31,7 @@ _Expander = Callable[[int, _Args, Node], Node | Issue]
 def expand(
     pos: int, name: str, args: _Args, target: Node | None, *, binds: bool = False
 ) -> Node | Issue | None:
-    """The expansion of a call at `pos`, None if it is not a macro.
+    """Return the expansion of a call at `pos`, None if it is not a macro.
 
     `cel.bind` is a macro only if `binds`.
     """
@@ -97,7 +97,7 @@ def _true(pos: int) -> Node:
 
 
 def _quantifier(macro: str, count: int) -> _Expander:
-    """The expander of all and exists."""
+    """Return the expander of all and exists."""
 
     def expand(pos: int, args: _Args, target: Node) -> Node:
         names = _names(args, count, "argument must be a simple name")

@@ -41,7 +41,7 @@ _RESERVED = frozenset(
 
 
 def parse(text: str, *, binds: bool = False) -> tuple[Source, Node]:
-    """The source and the tree of an expression; `cel.bind` is a macro if `binds`.
+    """Return the source and the tree of an expression; `cel.bind` is a macro if `binds`.
 
     Raises CompileError with all errors.
     """
@@ -121,7 +121,7 @@ class _Parser:
         return node
 
     def _operators(self, level: int) -> Node:
-        """Operators that bind at least as tightly as `level` (precedence climbing)."""
+        """Parse operators that bind at least as tightly as `level` (precedence climbing)."""
         left = self._member() if self._token.kind not in _SIGNS else self._signed()
         lengths = [0] * _LEVELS
         while (precedence := _PRECEDENCE.get(self._token.kind, -1)) >= level:
@@ -246,7 +246,7 @@ class _Parser:
         return Ident(token.pos, prefix + token.text)
 
     def _struct_end(self) -> int:
-        """The number of tokens before the `{` of a message literal; 0 without one."""
+        """Return the number of tokens before the `{` of a message literal; 0 without one."""
         ahead = 0
         while self._peek(ahead) == "." and self._peek(ahead + 1) == "IDENTIFIER":
             ahead += 2

@@ -31,12 +31,12 @@ class Source:
                 self._starts.append(offset + 1)
 
     def place(self, offset: int) -> Position:
-        """Line and column of an offset."""
+        """Return line and column of an offset."""
         line = bisect_right(self._starts, offset)
         return Position(line, offset - self._starts[line - 1])
 
     def line(self, number: int) -> str:
-        """The text of a line, without its end."""
+        """Return the text of a line, without its end."""
         start = self._starts[number - 1]
         end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
         return self.text[start:end]

@@ -44,7 +44,7 @@ _UNQUOTED = frozenset(
 
 
 def issues(text: str, tokens: list[Token]) -> list[Issue]:
-    """All errors that ANTLR reports for tokens that are not an expression."""
+    """Return all errors that ANTLR reports for tokens that are not an expression."""
     walker = _Walker(text, tokens)
     try:
         walker.rule("start", 0)
@@ -132,7 +132,7 @@ class _Walker:
             self._sync(is_back=True)
 
     def _turn(self, element: Loop, precedence: int) -> int | None:
-        """The option of the next turn, or None to leave the loop."""
+        """Return the option of the next turn, or None to leave the loop."""
         bars = element.precedences or (0,) * len(element.options)
         options = [
             option
@@ -237,7 +237,7 @@ class _Walker:
         return kinds - {END}
 
     def _expected(self, state: State) -> frozenset[str]:
-        """The possible next tokens, with those of the calling rules if this rule can end."""
+        """Return the possible next tokens, with those of the calling rules if this rule can end."""
         kinds = self._graph.following(state)
         for above in reversed(self._after):
             if END not in kinds:
@@ -259,7 +259,8 @@ class _Walker:
         self.issues.append(Issue(pos, f"Syntax error: {message}"))
 
     def _predict(self, options: tuple[Element, ...], loop: Loop | None) -> int:
-        """The index of the option that fits the next tokens; len(options): leave the loop."""
+        """Return the index of the option that fits the next tokens; len(options): leave the
+        loop."""
         starts = [option.start for option in options]
         if loop is not None:
             starts.append(loop.end)
@@ -275,7 +276,7 @@ class _Walker:
         return min(view.options)
 
     def _finished(self, view: "_View", distance: int) -> int:
-        """The option that left the rule before the tokens stopped fitting."""
+        """Return the option that left the rule before the tokens stopped fitting."""
         if view.outside is not None:
             return view.outside
         first, token = self._token(), self._token(distance)
@@ -322,7 +323,7 @@ class _View:
         return min(left, default=None)
 
     def read(self, kind: str) -> "_View":
-        """The view of the remaining options after a token."""
+        """Return the view of the remaining options after a token."""
         if kind not in self._next:
             moved = {place: _moved(states, kind) for place, states in self.options.items()}
             left = tuple((place, configs) for place, configs in moved.items() if configs)
@@ -339,12 +340,12 @@ def _first_view(starts: tuple[State, ...]) -> _View:
 
 @caches.of_values(4096)
 def _view(options: tuple[tuple[int, frozenset[_Config]], ...]) -> _View:
-    """The view for these options; equal options share one, because loops return to it."""
+    """Return the view for these options; equal options share one, because loops return to it."""
     return _View(dict(options))
 
 
 def _closure(configs: set[_Config]) -> frozenset[_Config]:
-    """All configurations that are reachable without reading a token."""
+    """Return all configurations that are reachable without reading a token."""
     closure: set[_Config] = set()
     pending = list(configs)
     while pending:
@@ -356,7 +357,7 @@ def _closure(configs: set[_Config]) -> frozenset[_Config]:
 
 
 def _steps(config: _Config) -> Iterator[_Config]:
-    """The configurations after one step without a token."""
+    """Yield the configurations after one step without a token."""
     graph = _graph()
     state, stack, is_outside = config
     for target in graph.free.get(state, ()):
@@ -372,7 +373,7 @@ def _steps(config: _Config) -> Iterator[_Config]:
 
 
 def _moved(configs: frozenset[_Config], kind: str) -> frozenset[_Config]:
-    """The configurations after reading a token."""
+    """Return the configurations after reading a token."""
     tokens = _graph().tokens
     reached = {
         (tokens[state][1], stack, is_outside)

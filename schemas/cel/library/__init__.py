@@ -48,5 +48,5 @@ OVERLOADS: Final[tuple[Overload, ...]] = tuple(
 
 
 def of(minor: int) -> tuple[Overload, ...]:
-    """The functions for new expressions in a minor: the libraries of the minor before it."""
+    """Return the functions for new expressions in a minor: the libraries of the minor before it."""
     return tuple(overload for since, overloads in _SINCE if since < minor for overload in overloads)

@@ -93,7 +93,7 @@ def _utf8_length(text: str) -> int:
 
 
 def allocation(factor: float, size: int) -> int:
-    """The cost of a call that creates a list of this size (trackAllocatingListCall)."""
+    """Return the cost of a call that creates a list of this size (trackAllocatingListCall)."""
     return min(int(size * factor) + 1 + LIST_CREATION, TOP)
 
 
@@ -117,19 +117,20 @@ def sized(
 
 
 def estimate_search(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """The estimate for `search`."""
+    """Return the estimate for `search`."""
     text = (arguments[0].size + ONE).times(STRING_FACTOR)
     return CallEstimate(text * arguments[1].size.times(REGEX_FACTOR))
 
 
 def estimate_product(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """The estimate for `product`."""
+    """Return the estimate for `product`."""
     text, part = (argument.size.times(STRING_FACTOR) for argument in arguments)
     return CallEstimate(text * part)
 
 
 def estimate_traversal(arguments: tuple[Argument, ...]) -> CallEstimate:
-    """The estimate for `traversal`: 1 for each item, and the length of each string or bytes."""
+    """Return the estimate for `traversal`: 1 for each item, and the length of each string or
+    bytes."""
     target = arguments[0]
     if not target.type.params:
         return CallEstimate(target.size.times(STRING_FACTOR))
@@ -140,17 +141,17 @@ def estimate_traversal(arguments: tuple[Argument, ...]) -> CallEstimate:
 
 
 def element_size(target: Argument) -> Range:
-    """The size of a list's items."""
+    """Return the size of a list's items."""
     return UNKNOWN if target.element is None else target.element.size
 
 
 def estimate_allocation(factor: float, size: Range) -> CallEstimate:
-    """The estimate for `allocation`; the result has this size."""
+    """Return the estimate for `allocation`; the result has this size."""
     return CallEstimate(size.times(factor) + Range(1 + LIST_CREATION, 1 + LIST_CREATION), size)
 
 
 def constant_uint(argument: Argument, default: int) -> int:
-    """The value of a literal that is an int or uint and not negative, else the default."""
+    """Return the value of a literal that is an int or uint and not negative, else the default."""
     value = argument.constant
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TOP:
         return default

@@ -121,7 +121,7 @@ def _flatten_cost(arguments: tuple[Any, ...], _: Any) -> int:
 
 
 def _comparison_cost(arguments: tuple[Any, ...], _: Any) -> int:
-    """The cost of comparing each key with each other, independent of the algorithm."""
+    """Return the cost of comparing each key with each other, independent of the algorithm."""
     keys = arguments[-1]
     factor = _SELF_COMPARISON
     if keys and isinstance(keys[0], str | bytes):

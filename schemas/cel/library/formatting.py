@@ -52,7 +52,7 @@ _ACCEPTED: Final[dict[str, frozenset[Kind]]] = {
 
 
 def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - formatting.format
-    """The template with each clause replaced by its argument. Raises EvalError."""
+    """Return the template with each clause replaced by its argument. Raises EvalError."""
 
     def show(index: int, verb: str, precision: int) -> str:
         return _clause(verb, precision)(arguments[index])
@@ -61,7 +61,7 @@ def format(template: str, arguments: Sequence[Any]) -> str:  # noqa: A001 - form
 
 
 def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -> str | None:
-    """The error of a literal template with this number of arguments, or None.
+    """Return the error of a literal template with this number of arguments, or None.
 
     `refuse(place, verb)` tells why an argument does not suit its clause.
     """
@@ -85,17 +85,17 @@ def check(template: str, count: int, refuse: Callable[[int, str], str | None]) -
 
 
 def accepts(verb: str, type: Type) -> bool:
-    """Whether a clause accepts arguments of the type; dyn is checked at run time."""
+    """Return whether a clause accepts arguments of the type; dyn is checked at run time."""
     return type.is_dyn or type.kind in _ACCEPTED[verb]
 
 
 def refusal(verb: str, type_name: str) -> str:
-    """The error of a clause that does not accept its argument."""
+    """Return the error of a clause that does not accept its argument."""
     return _REFUSALS[verb].format(type_name)
 
 
 def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> str:
-    """The template with clauses shown by `show(place, verb, precision)`."""
+    """Return the template with clauses shown by `show(place, verb, precision)`."""
     parts: list[str] = []
     position = place = 0
     while True:
@@ -118,7 +118,7 @@ def _expand(template: str, count: int, show: Callable[[int, str, int], str]) -> 
 
 
 def _parse_clause(template: str, start: int) -> tuple[str, int, int]:
-    """Verb, precision (6 by default) and the position after the clause."""
+    """Return verb, precision (6 by default) and the position after the clause."""
     if start >= len(template):
         raise EvalError("unexpected end of string")
     clause = _CLAUSE.match(template, start)
@@ -261,7 +261,7 @@ def _key(key: Any) -> str:
 
 
 def _literal(value: Any) -> str:
-    """A value inside a list or map: close to how it is written in CEL."""
+    """Return a value inside a list or map: close to how it is written in CEL."""
     if isinstance(value, str):
         return gotext.quote(value)
     if isinstance(value, Uint):

@@ -53,7 +53,7 @@ def parse_addr(text: str) -> netip.Addr:
 
 
 def is_canonical(text: str) -> bool:
-    """Whether the text is the canonical form of the address. Raises EvalError."""
+    """Return whether the text is the canonical form of the address. Raises EvalError."""
     return str(parse(text).addr) == text
 
 

@@ -17,7 +17,7 @@ _SAFE: Final = 2**53 - 1
 
 
 def as_json(value: Any) -> Any:
-    """The value as plain JSON. Raises EvalError for a value that JSON cannot express."""
+    """Return the value as plain JSON. Raises EvalError for a value that JSON cannot express."""
     match value:
         case None | bool() | str():
             return value

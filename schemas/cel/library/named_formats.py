@@ -81,13 +81,13 @@ _FORMATS: Final[dict[str, FormatValue]] = {
 
 
 def named(name: str) -> values.Optional:
-    """The format with this name as an optional."""
+    """Return the format with this name as an optional."""
     format_value = _FORMATS.get(name)
     return values.NONE if format_value is None else values.Optional(format_value)
 
 
 def validate(format: FormatValue, text: str) -> values.Optional:
-    """The errors of a text as an optional: no value if it is valid."""
+    """Return the errors of a text as an optional: no value if it is valid."""
     faults = format.faults(text)
     return values.Optional(faults) if faults else values.NONE
 

@@ -30,7 +30,7 @@ def parse(text: str, normalize: bool = False) -> SemverValue:
 
 
 def is_semver(text: str, normalize: bool = False) -> bool:
-    """Whether `parse` accepts the text."""
+    """Return whether `parse` accepts the text."""
     return semver.is_valid(text, normalize=normalize)
 
 

@@ -18,7 +18,7 @@ def contains(items: Sequence[Any], part: Sequence[Any]) -> bool:
 
 
 def equivalent(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """Whether each list contains the other."""
+    """Return whether each list contains the other."""
     return contains(left, right) and contains(right, left)
 
 

@@ -13,7 +13,7 @@ from inkube.schemas.golang import patterns
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether an RE2 pattern matches anywhere in the text."""
+    """Return whether an RE2 pattern matches anywhere in the text."""
     try:
         return patterns.matcher(pattern)(text)
     except patterns.PatternError as error:

@@ -108,12 +108,12 @@ def trim(text: str) -> str:
 
 
 def lower_ascii(text: str) -> str:
-    """The text with A to Z in lower case; other characters do not change."""
+    """Return the text with A to Z in lower case; other characters do not change."""
     return text.lower() if text.isascii() else text.translate(_LOWER)
 
 
 def upper_ascii(text: str) -> str:
-    """The text with a to z in upper case; other characters do not change."""
+    """Return the text with a to z in upper case; other characters do not change."""
     return text.upper() if text.isascii() else text.translate(_UPPER)
 
 

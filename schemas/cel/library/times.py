@@ -26,7 +26,7 @@ _Getter = Callable[[int, int], int]
 
 
 def _date(seconds: int) -> tuple[int, int, int, int]:
-    """Year, month, day, day of the year (from 1), also in the years 0 and 10000."""
+    """Return year, month, day, day of the year (from 1), also in the years 0 and 10000."""
     cycles = 0
     if not -62_000_000_000 < seconds < 253_000_000_000:
         cycles = 1 if seconds < 0 else -1

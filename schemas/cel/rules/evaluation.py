@@ -42,7 +42,7 @@ NOT_CHECKED: Final = FieldError(
 
 
 def blocks_rules(errors: Iterable[FieldError]) -> bool:
-    """Whether the schema's errors prevent rules from running; NOT_CHECKED is then added."""
+    """Return whether the schema's errors prevent rules from running; NOT_CHECKED is then added."""
     return any(error.type in _BLOCKING for error in errors)
 
 
@@ -60,13 +60,14 @@ class RuleSet:
         self._shows_values = minor >= _SHOWS_VALUES
 
     def __bool__(self) -> bool:
-        """Whether the schema has a rule."""
+        """Return whether the schema has a rule."""
         return self._plan is not None
 
     def judge(
         self, errors: Iterable[FieldError], obj: Any, old: Any = None
     ) -> tuple[list[FieldError], list[str]]:
-        """The errors and warnings of the rules, or NOT_CHECKED, to add to the schema's `errors`."""
+        """Return the errors and warnings of the rules, or NOT_CHECKED, to add to the schema's
+        `errors`."""
         problems = list(errors)
         if self._plan is not None and blocks_rules(problems):
             return [NOT_CHECKED], []
@@ -81,7 +82,8 @@ class RuleSet:
         budget: int = OBJECT_BUDGET,
         is_checked: bool = True,
     ) -> tuple[list[FieldError], list[str]]:
-        """The errors, and warnings for failures of unchanged parts. Does not change its arguments.
+        """Return the errors, and warnings for failures of unchanged parts. Does not change its
+        arguments.
 
         `old` is the stored object on update; transition rules run only on values that it also has.
         `is_checked`: whether the values have the types of the schema.
@@ -167,7 +169,8 @@ def _child(schema: Any) -> _Plan | None:
 
 
 def _misfit(plan: _Plan, new: Any, old: Any) -> str:
-    """The value within the new or the old one that does not have the type of its schema, or ""."""
+    """Return the value within the new or the old one that does not have the type of its schema, or
+    ""."""
     return misfits.within(plan.schema, new) or misfits.within(plan.schema, old)
 
 

@@ -16,7 +16,7 @@ class MapList:
         self._items = self._by_key(items) if is_keyed and isinstance(items, list) else {}
 
     def get(self, item: Any) -> Any:
-        """The item with the same keys, or None."""
+        """Return the item with the same keys, or None."""
         if not self._items or not isinstance(item, dict):
             return None
         return self._items.get(self._key(item))

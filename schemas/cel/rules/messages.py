@@ -33,14 +33,14 @@ _LONGEST: Final = 5 * 1024
 
 
 def refusal(path: str, value: Any, message: str, reason: str | None) -> FieldError:
-    """The error of a rule that is false; objects and lists are not shown."""
+    """Return the error of a rule that is false; objects and lists are not shown."""
     reported_value = OMITTED if isinstance(value, dict | list) else value
     kind = _REASONS.get(reason or "", Type.INVALID)
     return FieldError(kind, path, reported_value, "" if kind is Type.DUPLICATE else message)
 
 
 def failed(error: EvalError, name: str) -> str:
-    """The error text for a rule whose evaluation failed."""
+    """Return the error text for a rule whose evaluation failed."""
     text = str(error)
     if text.startswith(NO_OVERLOAD):
         return (
@@ -51,7 +51,7 @@ def failed(error: EvalError, name: str) -> str:
 
 
 def too_dear(error: CostExceededError, name: str) -> str:
-    """The error text for a rule that exceeds the cost limit of one call."""
+    """Return the error text for a rule that exceeds the cost limit of one call."""
     return (
         f"'{error}': no further validation rules will be run due to call cost exceeds limit"
         f" for rule: {name}"
@@ -67,7 +67,8 @@ class Message(NamedTuple):
 
 
 def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
-    """The message of a failed rule. The run ends if messageExpression costs more than `budget`.
+    """Return the message of a failed rule. The run ends if messageExpression costs more than
+    `budget`.
 
     `old` is MISSING if there is no old value, or if no rule of the same schema uses it. A
     messageExpression gets the old value itself, not the optional that a rule can get, so a use of
@@ -96,7 +97,7 @@ def evaluated(rule: Rule, new: Any, old: Any, budget: int) -> Message:
 
 
 def _unusable(text: str) -> str:
-    """The reason why an evaluated text cannot be a message; "" if it can."""
+    """Return the reason why an evaluated text cannot be a message; "" if it can."""
     if not text:
         return "it evaluated to an empty text"
     if "\n" in text or "\r" in text:

@@ -29,7 +29,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def of(schema: Any, value: Any) -> str:
-    """The error of the type of a value itself; "" if it fits or the schema has no type."""
+    """Return the error of the type of a value itself; "" if it fits or the schema has no type."""
     if not isinstance(schema, dict) or value is None:
         return ""
     if schema.get("x-kubernetes-int-or-string"):
@@ -46,7 +46,7 @@ def of(schema: Any, value: Any) -> str:
 
 
 def within(schema: Any, value: Any) -> str:
-    """The first type error of a value or of the values inside it; "" without an error."""
+    """Return the first type error of a value or of the values inside it; "" without an error."""
     misfit = of(schema, value)
     if misfit or not isinstance(schema, dict):
         return misfit

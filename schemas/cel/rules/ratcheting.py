@@ -23,7 +23,7 @@ class Correlation:
         self._items: MapList | None = None
 
     def key(self, name: str) -> "Correlation | None":
-        """The correlation of a property or map value, None if it is in neither object."""
+        """Return the correlation of a property or map value, None if it is in neither object."""
         if not isinstance(self._new, dict) or not isinstance(self._old, dict):
             return None
         new, old = self._new.get(name, _ABSENT), self._old.get(name, _ABSENT)
@@ -35,7 +35,8 @@ class Correlation:
         return Correlation(None if new is _ABSENT else new, None if old is _ABSENT else old, schema)
 
     def index(self, position: int) -> "Correlation | None":
-        """The correlation of an item, if the list is keyed and the old list has the same keys."""
+        """Return the correlation of an item, if the list is keyed and the old list has the same
+        keys."""
         if not isinstance(self._old, list) or not isinstance(self._schema.get("items"), dict):
             return None
         if self._schema.get("x-kubernetes-list-type") != "map":
@@ -85,13 +86,13 @@ class Ratchet:
         self._parent = parent
 
     def key(self, name: str) -> "Ratchet":
-        """The ratchet of a property or map value."""
+        """Return the ratchet of a property or map value."""
         if self._current is None:
             return self
         return Ratchet(self._current.key(name), self._current)
 
     def index(self, position: int) -> "Ratchet":
-        """The ratchet of a list item."""
+        """Return the ratchet of a list item."""
         if self._current is None:
             return self
         return Ratchet(self._current.index(position), self._current)

@@ -149,7 +149,7 @@ class Rule:
 
 
 def go_source(spec: dict[str, Any]) -> str:
-    """The rule as Go source."""
+    """Return the rule as Go source."""
     fields = {
         "Rule": spec.get("rule", ""),
         "Message": spec.get("message", ""),
@@ -171,7 +171,7 @@ def _pointer(name: str, value: Any) -> str:
 
 
 def go_struct(spec: dict[str, Any]) -> str:
-    """The rule as errors print the Go struct apiextensions.ValidationRule."""
+    """Return the rule as errors print the Go struct apiextensions.ValidationRule."""
     fields = {
         "Rule": spec.get("rule", ""),
         "Message": spec.get("message", ""),

@@ -29,7 +29,8 @@ class TotalCost:
             del self._dearest[_NAMED:]
 
     def errors(self, path: str) -> Iterator[FieldError]:
-        """The errors of the most expensive rules and of the total, if it exceeds the limit."""
+        """Yield the errors of the most expensive rules and of the total, if it exceeds the
+        limit."""
         if self._sum <= CRD_LIMIT:
             return
         for _, rule in self._dearest:
@@ -43,7 +44,7 @@ class TotalCost:
 
 
 def over_budget(name: str, cost: int, limit: int) -> str:
-    """The text for a cost that exceeds its limit (getCostErrorMessage)."""
+    """Return the text for a cost that exceeds its limit (getCostErrorMessage)."""
     factor = cost / limit
     if factor > 100:
         excess = "more than 100x"

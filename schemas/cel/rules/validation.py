@@ -38,7 +38,7 @@ def validate_rules(
     unchanged: bool = False,
     minor: int = releases.NEWEST.minor,
 ) -> list[FieldError]:
-    """The errors of the rules of a resource's openAPIV3Schema at `path`.
+    """Return the errors of the rules of a resource's openAPIV3Schema at `path`.
 
     `errors` are other errors of the schema: rules on a node with an error at or below it are not
     compiled. `unchanged`: the schema was accepted before. The cost of a single rule is then not
@@ -56,7 +56,7 @@ def validate_rules(
 def run_on_default(
     schema: _Schema, default: Any, path: str, minor: int = releases.NEWEST.minor
 ) -> list[FieldError]:
-    """The errors of a schema's rules in a minor for the default value at `path`.
+    """Return the errors of a schema's rules in a minor for the default value at `path`.
 
     Transition rules use the default as old and new value, as in defaulting/validation.go.
     """
@@ -95,22 +95,22 @@ class _Context:
         )
 
     def below(self, part: str, schema: _Schema) -> "_Context":
-        """The place of a child node."""
+        """Return the place of a child node."""
         return replace(self, path=f"{self.path}.{part}", is_root=bool(schema.get(_EMBEDDED)))
 
     def each(self, bound: int | None) -> "_Context":
-        """The context of items or values that occur up to `bound` times in this place."""
+        """Return the context of items or values that occur up to `bound` times in this place."""
         if self.count is None or bound is None:
             return replace(self, count=None)
         return replace(self, count=min(self.count * max(bound, 0), TOP))
 
     def without_old(self, path: str) -> "_Context":
-        """The context of values that cannot be correlated, because of the node at `path`."""
+        """Return the context of values that cannot be correlated, because of the node at `path`."""
         return self if self.uncorrelated else replace(self, uncorrelated=path)
 
 
 def _ruled(schema: _Schema) -> set[int]:
-    """The nodes with rules at or below them, by identity."""
+    """Return the nodes with rules at or below them, by identity."""
     nodes: set[int] = set()
     _mark(schema, nodes)
     return nodes
@@ -204,7 +204,7 @@ def _rules(specs: list[_Schema], schema: _Schema, context: _Context) -> Iterator
 
 
 def _count(context: _Context, schema: _Schema) -> int:
-    """The largest number of occurrences of the node.
+    """Return the largest number of occurrences of the node.
 
     Without bounds, this is the number of the smallest values that fit into a request.
     """
@@ -242,7 +242,7 @@ class _Candidate:
     verdict: _Verdict
 
     def error(self, field: str, detail: str) -> FieldError:
-        """An error with the whole rule as its value."""
+        """Return an error with the whole rule as its value."""
         return fielderrors.invalid(
             f"{self.path}.{field}", sourced(go_struct(self.spec), go_source(self.spec)), detail
         )

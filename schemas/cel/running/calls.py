@@ -40,7 +40,7 @@ _SHORT = 10
 
 
 def call(w: FunctionWriter, node: Call) -> Code:
-    """The code of a call that is neither a branch nor an index."""
+    """Return the code of a call that is neither a branch nor an index."""
     if node.function in _EQUALITIES:
         return _equality(w, node)
     if node.function in _COMPARISONS:
@@ -53,7 +53,7 @@ def call(w: FunctionWriter, node: Call) -> Code:
 
 
 def _operand(w: FunctionWriter, node: Node) -> Code:
-    """An operand of a comparison of numbers: a stored number need not become a float."""
+    """Return an operand of a comparison of numbers: a stored number need not become a float."""
     if node.runtime_type.kind is Kind.DOUBLE and isinstance(node, Select):
         code = w.bounded(w.raw(node))
         return Code(code.text, code.fails)
@@ -100,12 +100,12 @@ def _null_check(w: FunctionWriter, operator: str, left: Code, right: Code, fails
 
 
 def _has_plain_items(type: Type) -> bool:
-    """Whether no item of a list or map has an equality of its own, as an inner set has."""
+    """Return whether no item of a list or map has an equality of its own, as an inner set has."""
     return all(part.kind in _PLAIN for part in type.params)
 
 
 def _pay_comparison(w: FunctionWriter, node: Call, left: Code, right: Code) -> tuple[Code, Code]:
-    """The smaller operand is traversed; short texts and scalars cost 1."""
+    """Pay for the traversal of the smaller operand; short texts and scalars cost 1."""
     one, two = node.args
     if one.runtime_type.kind in _SCALARS or two.runtime_type.kind in _SCALARS:
         w.pay(1)
@@ -134,7 +134,7 @@ def _comparison(w: FunctionWriter, node: Call) -> Code:
 
 
 def _may_be_nan(node: Node) -> bool:
-    """Whether a value can be NaN: only computed doubles can, because JSON has no NaN."""
+    """Return whether a value can be NaN: only computed doubles can, because JSON has no NaN."""
     return not isinstance(node, Const | Select)
 
 

@@ -22,7 +22,7 @@ STRUCT_COST = 40
 
 
 def translate(w: FunctionWriter, node: Node) -> Code:
-    """The code of the node's value; if `shape` is set, the value is still JSON to adapt."""
+    """Return the code of the node's value; if `shape` is set, the value is still JSON to adapt."""
     constant = fold(node)
     if constant is not MISSING:
         return literal(w, constant)
@@ -49,14 +49,14 @@ def translate(w: FunctionWriter, node: Node) -> Code:
 
 
 def literal(w: FunctionWriter, constant: Any) -> Code:
-    """The code of a constant; None and booleans are inline."""
+    """Return the code of a constant; None and booleans are inline."""
     if constant is None or isinstance(constant, bool):
         return Code(repr(constant))
     return Code(w.constant(constant))
 
 
 def is_attribute(node: Node) -> bool:
-    """Whether cel-go plans the node as an attribute: selections upon it share its cost."""
+    """Return whether cel-go plans the node as an attribute: selections upon it share its cost."""
     if isinstance(node, ast.Call):
         return node.function in ("_[_]", "_[?_]", "_?_:_")
     return isinstance(node, ast.Ident | ast.Select)
@@ -221,7 +221,7 @@ def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
 
 
 def shape_scope(names: Sequence[tuple[str, Shape]], missing: Container[str]) -> Scope:
-    """The scope at the top of a rule: variables by position. Those in `missing` may have no
+    """Return the scope at the top of a rule: variables by position. Those in `missing` may have no
     value."""
     return {
         name: Variable(f"v{place}", shape, name if name in missing else "")

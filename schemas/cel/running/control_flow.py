@@ -80,7 +80,7 @@ def _logical(w: FunctionWriter, node: Call) -> Code:
 
 
 def comprehension(w: FunctionWriter, node: Node) -> Code:
-    """The code of a macro over a list or a map; for optMap, without a range."""
+    """Return the code of a macro over a list or a map; for optMap, without a range."""
     assert isinstance(node, Fold)
     if node.macro == "bind":
         return _binding(w, node)
@@ -248,7 +248,7 @@ _MACROS = {
 
 
 def outlined(w: FunctionWriter, node: Node) -> Code:
-    """The node as a separate function, called with the cost so far and all variables."""
+    """Return the node as a separate function, called with the cost so far and all variables."""
     scope = {
         name: variable._replace(name=f"v{place}")
         for place, (name, variable) in enumerate(w.scope.items())
@@ -273,7 +273,7 @@ def outlined(w: FunctionWriter, node: Node) -> Code:
 def function_text(
     name: str, variables: list[str], body: FunctionWriter, result: Code, *, is_outer: bool = False
 ) -> str:
-    """A function that returns the value and the cost so far; its errors have the cost.
+    """Return a function that returns the value and the cost so far; its errors have the cost.
 
     The outer function also turns exceptions that are no errors of CEL into errors, as cel-go
     recovers from a panic (cel/program.go `Eval`).

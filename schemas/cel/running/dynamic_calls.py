@@ -25,7 +25,8 @@ _CLASSES: dict[Kind, tuple[type, ...]] = {
 
 
 def matches(type: Type, value: Any) -> bool:
-    """Whether a value fits the type of an argument; elements of containers are not checked."""
+    """Return whether a value fits the type of an argument; elements of containers are not
+    checked."""
     classes = _CLASSES.get(type.kind)
     if classes is not None:
         return isinstance(value, classes)
@@ -45,7 +46,7 @@ def cost_of(overload: Overload, args: tuple[Any, ...], result: Any) -> int:
 
 
 def dispatcher(overloads: tuple[Overload, ...]) -> Callable[..., tuple[Any, int]]:
-    """A function that calls the first fitting overload; returns result and cost."""
+    """Return a function that calls the first fitting overload; returns result and cost."""
 
     def call(*args: Any) -> tuple[Any, int]:
         for overload in overloads:

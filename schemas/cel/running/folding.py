@@ -25,7 +25,8 @@ _SHALLOW: Final = 40
 
 
 def may_be_refused(root: Node) -> bool:
-    """Whether the compilation of a checked tree can fail; other trees are accepted without it.
+    """Return whether the compilation of a checked tree can fail; other trees are accepted without
+    it.
 
     It fails for nodes that cannot be folded or prepared, and for too deep nesting.
     """
@@ -46,7 +47,7 @@ def _works_ahead(node: Node) -> bool:
 
 
 def fold(node: Node) -> Any:
-    """The constant value of a node, or MISSING. Raises EvalError for a failed conversion."""
+    """Return the constant value of a node, or MISSING. Raises EvalError for a failed conversion."""
     match node:
         case Const():
             return node.value

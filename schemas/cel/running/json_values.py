@@ -15,7 +15,7 @@ Adapter = Callable[[Any], Any]
 
 
 def adapter(shape: Shape) -> Adapter:
-    """A function that converts a JSON value of this shape to its CEL value."""
+    """Return a function that converts a JSON value of this shape to its CEL value."""
     if shape.convert is not None:
         return _optional(shape.convert)
     if shape.element is not None:

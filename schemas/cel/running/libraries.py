@@ -17,14 +17,14 @@ FUNCTIONS = functions(*_ENGINE, library.OVERLOADS, authorizer.OVERLOADS)
 
 
 def restricted(minor: int) -> int | None:
-    """The minor, or None for the newest minor, which has all functions."""
+    """Return the minor, or None for the newest minor, which has all functions."""
     return None if minor == releases.NEWEST.minor else minor
 
 
 @caches.of_values(len(releases.RECORDED))
 def of(minor: int | None) -> Functions:
-    """The functions for new expressions in a minor: those of the minor before it, which makes a
-    downgrade possible. None: all functions, which stored expressions can call."""
+    """Return the functions for new expressions in a minor: those of the minor before it, which
+    makes a downgrade possible. None: all functions, which stored expressions can call."""
     if minor is None:
         return FUNCTIONS
     return functions(*_ENGINE, library.of(minor), authorizer.OVERLOADS)

@@ -30,7 +30,7 @@ _TIMESTAMP_MAX = 253402300799 * 10**9 + 999_999_999
 
 
 def resolved(value: Any, name: str) -> Any:
-    """The value of a variable. Raises EvalError if it has none."""
+    """Return the value of a variable. Raises EvalError if it has none."""
     if value is MISSING:
         raise EvalError(f"no such attribute(s): {name}")
     return value
@@ -261,7 +261,7 @@ def index(container: Any, key: Any) -> Any:
 
 
 def _missing(key: Any) -> EvalError:
-    """The error for a missing key, also of values without keys (refQualify in cel-go
+    """Return the error for a missing key, also of values without keys (refQualify in cel-go
     interpreter/attributes.go)."""
     return EvalError(f"no such key: {key_text(key)}")
 

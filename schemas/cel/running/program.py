@@ -37,11 +37,11 @@ class Checked:
         self.type = result_type
 
     def uses(self, name: str) -> bool:
-        """Whether the expression uses a variable with this name."""
+        """Return whether the expression uses a variable with this name."""
         return any(isinstance(node, Ident) and node.name == name for node in ast.walk(self.root))
 
     def selects(self, variable: str, field: str) -> bool:
-        """Whether the expression selects a field of a variable."""
+        """Return whether the expression selects a field of a variable."""
         return any(
             isinstance(node, Select)
             and node.field == field

@@ -76,7 +76,8 @@ def _call(node: ast.Call, scope: _Scope) -> Type:
 
 
 def _result(result: Type, params: tuple[Type, ...], operands: tuple[Type, ...]) -> Type:
-    """The result type of an overload; a type parameter is the common type of all operands."""
+    """Return the result type of an overload; a type parameter is the common type of all
+    operands."""
     if not _has_parameters(result):
         return result
     bound: dict[str, Type] = {}
@@ -109,7 +110,7 @@ def _replaced(type: Type, bound: Mapping[str, Type]) -> Type:
 
 
 def _common(checked: Type, parts: list[Type]) -> Type:
-    """The checker's type of the parts of a literal if all parts have this type, else dyn."""
+    """Return the checker's type of the parts of a literal if all parts have this type, else dyn."""
     return checked if all(each == checked for each in parts) else DYN
 
 

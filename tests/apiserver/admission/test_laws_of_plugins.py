@@ -84,7 +84,7 @@ def sample(name: str, definition: Any) -> dict[str, Any]:
 
 
 def without_own(obj: dict[str, Any]) -> Any:
-    """An object without the values that the server chooses for each write."""
+    """Return an object without the values that the server chooses for each write."""
     metadata = {name: value for name, value in obj["metadata"].items() if name not in OWN}
     return json.loads(CHOSEN.sub("chosen", json.dumps({**obj, "metadata": metadata})))
 

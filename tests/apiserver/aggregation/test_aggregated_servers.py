@@ -28,7 +28,7 @@ ADDRESS = "aggregation.inkube.dev/url"
 
 
 def registration(*, url="", service=SERVICE, **spec):
-    """An APIService for the group things.example.com."""
+    """Return an APIService for the group things.example.com."""
     meta = {"name": NAME, "annotations": {ADDRESS: url} if url else {}}
     known = {"group": GROUP, "version": VERSION, "groupPriorityMinimum": 100, "versionPriority": 15}
     if service:
@@ -72,7 +72,7 @@ class Client:
         return json.loads(body)
 
     async def discovered(self):
-        """The version in aggregated discovery; None if it is missing."""
+        """Return the version in aggregated discovery; None if it is missing."""
         document = await self.json("/apis", headers={"Accept": V2})
         items = [one for one in document["items"] if one["metadata"]["name"] == GROUP]
         return items[0]["versions"][0] if items else None

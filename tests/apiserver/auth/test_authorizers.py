@@ -340,7 +340,7 @@ async def test_a_kubelet_reads_what_the_pods_on_its_node_need(tmp_path) -> None:
 
 
 def signing_request(common_name):
-    """A CertificateSigningRequest for the certificate of a kubelet."""
+    """Return a CertificateSigningRequest for the certificate of a kubelet."""
     key = ec.generate_private_key(ec.SECP256R1())
     organization = x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "system:nodes")
     name = x509.NameAttribute(x509.NameOID.COMMON_NAME, common_name)

@@ -13,7 +13,8 @@ _CONFIG_MAP = kubernetes.client.V1ConfigMap(metadata=kubernetes.client.V1ObjectM
 
 
 def ask(config: Path) -> tuple[str, int]:
-    """The user name and the status code of a create, as the official Python client sees them."""
+    """Return the user name and the status code of a create, as the official Python client sees
+    them."""
     with kubernetes.config.new_client_from_config(str(config)) as api:
         review = kubernetes.client.AuthenticationV1Api(api).create_self_subject_review(
             kubernetes.client.V1SelfSubjectReview()

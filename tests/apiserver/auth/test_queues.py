@@ -34,7 +34,7 @@ def pool_of(size, *levels):
 
 
 async def waiting(one, flow, usage=None):
-    """A task that waits for a seat, as soon as it is in a queue."""
+    """Return a task that waits for a seat, as soon as it is in a queue."""
     task = asyncio.create_task(one.wait(one.hand(flow), usage or Usage(), LONG))
     await asyncio.sleep(0)
     return task

@@ -60,7 +60,7 @@ def a_rule(chooser: random.Random, *, namespaced: bool) -> dict[str, list[str]]:
 
 
 def bindings(seed: int) -> list[tuple[str, dict[str, str], dict[str, list[str]]]]:
-    """Thirty tuples of (namespace or "" for the cluster, subject, rule)."""
+    """Return thirty tuples of (namespace or "" for the cluster, subject, rule)."""
     chooser = random.Random(seed)
     made = []
     for number in range(30):
@@ -71,7 +71,7 @@ def bindings(seed: int) -> list[tuple[str, dict[str, str], dict[str, list[str]]]
 
 
 def model_allows(granted, wanted: Attributes) -> bool:
-    """A model of RBAC: whether a binding here, for this user, has a rule that matches."""
+    """Return a model of RBAC: whether a binding here, for this user, has a rule that matches."""
     if "system:masters" in wanted.user.groups:
         return True
     return any(

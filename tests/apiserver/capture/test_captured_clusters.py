@@ -44,7 +44,7 @@ async def captured(config, file, **wanted):
 
 
 async def names(file, plural):
-    """The names of the objects in the file."""
+    """Return the names of the objects in the file."""
     async with Store(sqlite_log(file), JSONCodec()) as store:
         entries = store.list(f"/registry/{plural}/")
     return [entry.value["metadata"]["name"] for entry in entries]
@@ -110,7 +110,7 @@ async def recording(cluster, tmp_path):
 
 
 async def types(changes, count):
-    """The types of the next changes of a subscription."""
+    """Return the types of the next changes of a subscription."""
     found = []
     while len(found) < count:
         found += [change.type for change in await changes.next_batch()]

@@ -36,7 +36,7 @@ def config_map(name, **labels):
 
 
 def parameters(client, method):
-    """Names, kinds and defaults of a method's parameters."""
+    """Return names, kinds and defaults of a method's parameters."""
     found = list(inspect.signature(getattr(client, method)).parameters.values())[1:]
     return [(each.name, each.kind, each.default) for each in found]
 

@@ -17,7 +17,7 @@ GROUP = "clients.example.com"
 
 
 def crd(kind, plural):
-    """A namespaced kind with spec, status and a column."""
+    """Return a namespaced kind with spec, status and a column."""
     size = {"type": "object", "properties": {"size": {"type": "integer"}}}
     phase = {"type": "object", "properties": {"phase": {"type": "string"}}}
     preserved = {**phase, "x-kubernetes-preserve-unknown-fields": True}

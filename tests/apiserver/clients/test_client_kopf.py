@@ -31,7 +31,7 @@ class Seen:
 
 
 def operator(seen):
-    """The operator's handlers, in their own registry."""
+    """Return the operator's handlers, in their own registry."""
     registry = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=registry)

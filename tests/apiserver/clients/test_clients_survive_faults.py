@@ -33,7 +33,7 @@ LISTS, WATCHES, BOTH = ("list",), ("watch",), ("list", "watch")
 
 
 def effects(chance):
-    """Random verbs that fail, how often, and how. No watch stays open for long."""
+    """Yield random verbs that fail, how often, and how. No watch stays open for long."""
     for turn, end in enumerate(("Close", "Cut", "Expired"), 1):  # the last matching fault applies
         often = {"every": turn}
         bookmarks = chance.random() < 0.5
@@ -233,8 +233,9 @@ async def test_client_node_holds_what_the_server_holds(
 
 
 def operator(heard):
-    """An operator that copies the spec to the status, and delays deletions until it has seen them.
-    `heard` gets the version of the last event of each object, even if kopf ignores the event."""
+    """Return an operator that copies the spec to the status, and delays deletions until it has seen
+    them. `heard` gets the version of the last event of each object, even if kopf ignores the
+    event."""
     import kopf
 
     registry = kopf.OperatorRegistry()

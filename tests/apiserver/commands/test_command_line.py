@@ -51,14 +51,14 @@ async def command(folder, *arguments):
 
 
 async def address(process):
-    """The address in its first line."""
+    """Return the address in its first line."""
     async with within():
         line = (await process.stdout.readline()).decode()
     return re.fullmatch(r"inkube serves on (\S+)\n", line)[1]
 
 
 async def failed(folder, *arguments):
-    """The exit code and stderr."""
+    """Return the exit code and stderr."""
     async with command(folder, "serve", "--port", 0, *arguments) as process, within():
         _, text = await process.communicate()
     return process.returncode, text.decode()

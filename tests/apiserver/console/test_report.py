@@ -9,7 +9,7 @@ MAPS = "v1/configmaps"
 
 
 def inkube(*arguments):
-    """A command in its own process, because the browser's event loop runs in this one."""
+    """Return a command in its own process, because the browser's event loop runs in this one."""
     command = [sys.executable, "-m", "inkube.apiserver.cli", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
 

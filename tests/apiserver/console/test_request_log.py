@@ -23,7 +23,7 @@ class Listener:
         self._answer = answer
 
     async def next(self, uri=""):
-        """The next event of a request with that path; None at the end."""
+        """Return the next event of a request with that path; None at the end."""
         while True:
             line = await asyncio.wait_for(self._answer.content.readline(), SECONDS)
             if line == b"":
@@ -35,7 +35,7 @@ class Listener:
 
 
 def listening(server, **headers):
-    """A context manager of the response; the stream is active when it starts."""
+    """Return a context manager of the response; the stream is active when it starts."""
     return aiohttp.request("GET", f"{server.url}{requestlog.PATH}", headers=headers)
 
 

@@ -146,8 +146,8 @@ def _narrow(page: Any) -> Any:
 
 
 def _by_keyboard(page: Any) -> list[str]:
-    """The skip link leads into the page, and Tab from there to everything that can be used, each
-    time with a visible focus."""
+    """Press the skip link and then Tab, which must reach everything that can be used, each time
+    with a visible focus."""
     page.evaluate("document.activeElement.blur()")
     page.locator(".skip").focus()
     page.keyboard.press("Enter")

@@ -20,7 +20,7 @@ class Kettle(models.Resource, group="kitchen.example.com", version="v1", plural=
 
 
 async def groups(server):
-    """The groups in discovery that Kubernetes does not have."""
+    """Return the groups in discovery that Kubernetes does not have."""
     found = {resource.group for resource in server.resources}
     return {name for name in found if "." in name and not name.endswith("k8s.io")}
 

@@ -12,7 +12,7 @@ NAME = f"boats.{GROUP}"
 
 
 def definition(*versions):
-    """A CRD of boats in that group; the first version is the stored one."""
+    """Return a CRD of boats in that group; the first version is the stored one."""
     crd = boats.definition({"type": "object"})
     crd["metadata"] = {
         "name": NAME,

@@ -57,7 +57,7 @@ async def test_what_nobody_serves_has_no_document(web):
 
 
 def references(node):
-    """Every `$ref` below a node."""
+    """Yield every `$ref` below a node."""
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "$ref" and isinstance(value, str):

@@ -65,7 +65,7 @@ async def document(web: Any) -> Any:
 
 
 def fields(name: str) -> Iterator[str]:
-    """The JSON names of a type's fields, including those of embedded structs."""
+    """Yield the JSON names of a type's fields, including those of embedded structs."""
     for row in messages.rows(name):
         if row.member:
             yield row.member

@@ -24,7 +24,7 @@ async def imported(source, file, **options):
 
 
 def archive(path, members, mode="w"):
-    """A tar archive with the texts, by name."""
+    """Return a tar archive with the texts, by name."""
     with tarfile.open(path, mode) as target:
         for name, text in members.items():
             info = tarfile.TarInfo(name)

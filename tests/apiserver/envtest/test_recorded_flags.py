@@ -93,7 +93,7 @@ POLICY = {
 
 
 def read(line):
-    """The options of a command line, and the lines about flags without an effect."""
+    """Return the options of a command line, and the lines about flags without an effect."""
     parsed = flags.parse("kube-apiserver", line.split(), kubeflags.FLAGS)
     return kubeflags.options(parsed), list(kubeflags.ignored(parsed).lines())
 

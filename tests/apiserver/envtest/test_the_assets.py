@@ -234,7 +234,7 @@ async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monke
 
 
 async def cpu_at_rest(process):
-    """The seconds of processor time of an idle process, read when it no longer increases."""
+    """Return the seconds of processor time of an idle process, read when it no longer increases."""
     used = cpu_seconds(process)
     while True:
         await asyncio.sleep(0.2)

@@ -202,7 +202,8 @@ async def test_stale_reads_show_the_past(server, web, fault, config_map):
 
 
 async def events_of(server, query=""):
-    """The events of a watch of namespaces until it ends, and whether it ended without an error."""
+    """Return the events of a watch of namespaces until it ends, and whether it ended without an
+    error."""
     found = []
     url = f"{server.url}{NAMESPACES}?watch=true{query}"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:

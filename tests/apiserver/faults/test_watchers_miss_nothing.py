@@ -78,7 +78,7 @@ async def write(client, chance, watchers):
 
 
 def faults(chance):
-    """Specs of random faults for watches of config maps."""
+    """Yield specs of random faults for watches of config maps."""
     match = {"verbs": ["watch"], "resources": ["configmaps"]}
     for turn, end in enumerate(("Close", "Cut", "Expired"), 1):
         ending = {"events": chance.randrange(1, 5), "end": end}
@@ -91,7 +91,7 @@ def faults(chance):
 
 
 def expected(store, begin, selects):
-    """The versions of all changes that a watch with this selector must receive."""
+    """Return the versions of all changes that a watch with this selector must receive."""
     return [
         change.revision
         for change in store._cache.since("/registry/configmaps/default/", begin)

@@ -73,7 +73,7 @@ APPLIED = HEAD + (
 
 
 def texts(warnings: list[str]) -> list[str]:
-    """The texts of Warning headers."""
+    """Return the texts of Warning headers."""
     return [json.loads(warning.partition("- ")[2]) for warning in warnings]
 
 

@@ -23,7 +23,7 @@ QUERIES = ("", "?watch=1&resourceVersion=none", "?pretty=1")
 
 
 async def asked(web, targets):
-    """The responses without values that identify the request."""
+    """Return the responses without values that identify the request."""
     found = {}
     for method, path in targets:
         answer = await web.ask(method, path, b"{" if method in ("POST", "PUT", "PATCH") else None)

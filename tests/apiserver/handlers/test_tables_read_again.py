@@ -76,7 +76,7 @@ async def web(clock, web_of):
 
 
 async def same(web, path, include):
-    """The table, after a comparison with one in a form whose rows are not cached."""
+    """Return the table, after a comparison with one in a form whose rows are not cached."""
     query = f"?includeObject={include}"
     told = await web.ask("GET", path + query, Accept=TABLE)
     made = await web.ask("GET", f"{path}{query}&pretty=true", Accept=TABLE)

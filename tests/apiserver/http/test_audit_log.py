@@ -27,7 +27,7 @@ RULES = [
 
 
 async def asked(folder, web_of, policy, *requests):
-    """The audit events of a server with this policy for these requests."""
+    """Return the audit events of a server with this policy for these requests."""
     log, file = folder / "audit.log", None
     if policy is not None:
         file = folder / "policy.yaml"
@@ -290,7 +290,7 @@ async def test_the_reason_of_an_authorization_is_an_annotation(tmp_path, web_of)
 
 
 async def events_of(folder, options, use, **policy):
-    """The audit events of a server with this policy, while `use` uses it."""
+    """Return the audit events of a server with this policy, while `use` uses it."""
     log, file = folder / "audit.log", folder / "policy.yaml"
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", **policy}
     file.write_text(yaml.safe_dump(policy))

@@ -84,7 +84,7 @@ async def full_server(config_map):
 
 
 async def begun(server, path):
-    """A client that reads the first byte of a response and then stops reading."""
+    """Return a client that reads the first byte of a response and then stops reading."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection.setblocking(False)

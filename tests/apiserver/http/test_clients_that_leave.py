@@ -64,7 +64,7 @@ async def send_and_leave(server, request, turns=0):
 
 
 async def names(server, kind):
-    """The objects by name, after the end of all connections."""
+    """Return the objects by name, after the end of all connections."""
     tasks = [each for each in asyncio.all_tasks() if "Connection.start" in repr(each.get_coro())]
     async with within():
         await asyncio.gather(*tasks, return_exceptions=True)

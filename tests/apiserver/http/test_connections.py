@@ -118,8 +118,8 @@ STEPS = (
 
 
 async def carried_out(steps):
-    """The observations of a coroutine with these steps: each outcome, whether the task is still the
-    same, the number of cancellations, the values of context variables."""
+    """Return the observations of a coroutine with these steps: each outcome, whether the task is
+    still the same, the number of cancellations, the values of context variables."""
     seen, task = [], asyncio.current_task()
     for step in steps:
         try:

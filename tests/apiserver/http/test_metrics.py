@@ -15,14 +15,14 @@ PODS = "/api/v1/namespaces/default/pods"
 
 
 async def figures(web: Any) -> dict[str, float]:
-    """Every sample by its name and labels."""
+    """Return every sample by its name and labels."""
     lines = (await web.ask("GET", "/metrics")).body.decode().splitlines()
     pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))
     return {name: float(value) for name, _, value in pairs}
 
 
 def total(verb: str, code: int, scope: str, **more: str) -> str:
-    """The name of a sample of apiserver_request_total."""
+    """Return the name of a sample of apiserver_request_total."""
     labels = {
         "code": str(code), "component": "apiserver", "dry_run": "", "group": "",
         "resource": "configmaps", "scope": scope, "subresource": "", "verb": verb, "version": "v1",
@@ -130,7 +130,7 @@ async def test_deprecated_apis_are_told_once_they_were_requested(web: Any) -> No
 
 
 def sample(metric: str, **labels: str) -> str:
-    """The name of a sample with these labels."""
+    """Return the name of a sample with these labels."""
     told = ",".join(f'{label}="{labels[label]}"' for label in sorted(labels))
     return f"{metric}{{{told}}}"
 

@@ -157,7 +157,7 @@ BODIES = {
 
 
 def replaced(body: Any, path: tuple[Any, ...], *, gone: bool) -> Any:
-    """A copy of the body with null at a path, or without the member."""
+    """Return a copy of the body with null at a path, or without the member."""
     changed = copy.deepcopy(body)
     parent = changed
     for key in path[:-1]:
@@ -170,8 +170,8 @@ def replaced(body: Any, path: tuple[Any, ...], *, gone: bool) -> Any:
 
 
 def members(body: Any) -> list[tuple[Any, ...]]:
-    """The paths of members. A null item of a list or a map is not included, because it means an
-    empty item."""
+    """Return the paths of members. A null item of a list or a map is not included, because it means
+    an empty item."""
     paths = (path for path in below(body) if path and isinstance(path[-1], str))
     return [path for path in paths if len(path) < 2 or path[-2] not in MAPS]
 

@@ -27,7 +27,7 @@ STORED = [
 
 
 def opened(body):
-    """The body inside its envelope (runtime.Unknown), which the table of messages describes,
+    """Return the body inside its envelope (runtime.Unknown), which the table of messages describes,
     too."""
     assert body.startswith(envelopes.PREFIX), body
     version, kind, data = envelopes.decode_envelope(body)
@@ -41,7 +41,7 @@ def read(body):
 
 
 def items(body, kind):
-    """The objects of a list, and the bytes of its ListMeta."""
+    """Return the objects of a list, and the bytes of its ListMeta."""
     gvk, data = opened(body)
     assert gvk.kind == f"{kind.kind}List"
     place, metadata, found = 0, b"", []
@@ -56,7 +56,7 @@ def items(body, kind):
 
 
 async def event(stream):
-    """The type and object of the next frame of a watch."""
+    """Return the type and object of the next frame of a watch."""
     size = int.from_bytes(await stream.readexactly(4), "big")
     data = await stream.readexactly(size)
     start, end = wire.end_of(data, 1)
@@ -110,7 +110,7 @@ def collection(gvk, kind):
 
 
 def settled(obj):
-    """The object without members that a server may have changed since."""
+    """Return the object without members that a server may have changed since."""
     kept = {key: value for key, value in obj.items() if key != "status"}
     kept["metadata"] = {
         key: value for key, value in obj["metadata"].items()

@@ -46,7 +46,7 @@ class Line:
         self.writer.write(f"{text}\r\n\r\n".encode())
 
     async def head(self):
-        """The status line, and the headers with lowercase names."""
+        """Return the status line, and the headers with lowercase names."""
         async with within():
             text = await self.reader.readuntil(b"\r\n\r\n")
         first, *rest = text.decode().strip().split("\r\n")

@@ -38,7 +38,7 @@ async def server():
 
 
 async def ask(server, path, **headers):
-    """The status and the body of a GET, the longest turn and the whole work in seconds."""
+    """Return the status and the body of a GET, the longest turn and the whole work in seconds."""
     async with aiohttp.ClientSession() as session, loopwork.LoopWork.measured() as work:
         before = time.process_time()
         async with session.get(URL(server.url + path, encoded=True), headers=headers) as answer:

@@ -49,7 +49,7 @@ async def absent(server, resource, name):
 
 
 async def told(server, reason, part):
-    """The event with that reason and that text in its message."""
+    """Return the event with that reason and that text in its message."""
     async with within():
         async for event in server.client.watch(EVENTS):
             if event.object.get("reason") == reason and part in event.object["message"]:
@@ -227,7 +227,7 @@ async def test_an_accident_deletes_no_data_of_clients(tmp_path, caplog, accident
 
 
 def told_later(accident, is_alone):
-    """Whether the deletion is announced: other files of the source still say something."""
+    """Return whether the deletion is announced: other files of the source still say something."""
     return not is_alone and accident in ("the file is deleted", "the file is renamed")
 
 

@@ -52,7 +52,7 @@ def planned(cluster, tmp_path):
 
 
 async def state(server):
-    """The history of the ConfigMaps."""
+    """Return the history of the ConfigMaps."""
     rows = (await server.snapshot()).log.records
     return [(row.key, row.revision) for row in rows if "/configmaps/default/" in row.key]
 

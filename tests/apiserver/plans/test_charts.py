@@ -32,7 +32,7 @@ JOB = "batch/v1/jobs", "shop-migrate", "default"
 
 
 def manifests(text, annotations=None):
-    """The objects of a text in the namespace of the release, with more annotations."""
+    """Return the objects of a text in the namespace of the release, with more annotations."""
     found = []
     for obj in filter(None, yaml.safe_load_all(text)):
         metadata = obj["metadata"]
@@ -87,7 +87,7 @@ async def test_a_chart_is_planned_as_it_is_applied():
 
 
 def rendered(helm, values, manifest):
-    """The output of `helm template --include-crds`."""
+    """Return the output of `helm template --include-crds`."""
     with helm.Chart.load(CHART) as chart:
         crds = [f"# Source: shop/{each['name']}\n{each['data']}" for each in chart.crds]
         files = chart.render(values, name="shop", namespace="default")

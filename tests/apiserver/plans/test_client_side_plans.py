@@ -25,7 +25,7 @@ KINDS = {
 
 
 def objects(chance, boat):
-    """Objects of four kinds, with lists that are merged, replaced and ordered."""
+    """Return objects of four kinds, with lists that are merged, replaced and ordered."""
     labels = {"app": "web"}
     containers = [
         {
@@ -77,7 +77,7 @@ def objects(chance, boat):
 
 
 async def states(server):
-    """The objects without what differs between two servers."""
+    """Return the objects without what differs between two servers."""
     found = {}
     for kind, resource in KINDS.items():
         obj = copy.deepcopy(dict(await server.client.get(resource, "web", "default")))

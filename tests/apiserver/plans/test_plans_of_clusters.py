@@ -50,7 +50,7 @@ async def live(tmp_path, config_map):
 
 
 def of_file(tmp_path):
-    """The arguments of a plan of a captured file, which is saved."""
+    """Return the arguments of a plan of a captured file, which is saved."""
     files = ("--data", tmp_path / "a.db", "--out", tmp_path / "plan.json")
     return ("plan", "-f", tmp_path / "set.json", *files, "--force-conflicts")
 

@@ -26,7 +26,7 @@ TIME = "2026-01-01T00:00:00Z"
 
 
 def steps():
-    """The requests, each with the recorded response and the object before it."""
+    """Yield the requests, each with the recorded response and the object before it."""
     asked = yaml.safe_load((FOLDER / "cases/apply-builtin.yaml").read_text())["steps"]
     text = (FOLDER / "golden/apply-builtin.json").read_text().replace("<time>", TIME)
     text = re.sub(r"<uid-(\d+)>", r"00000000-0000-0000-0000-00000000000\1", text)

@@ -141,7 +141,7 @@ async def test_mutations_are_compiled_when_the_policy_is_made(server, mutation, 
 
 
 def counting(name, label, condition, reinvocation):
-    """A policy that counts in a label how often it changed an object, and its binding."""
+    """Return a policy that counts in a label how often it changed an object, and its binding."""
     count = (
         f"has(object.metadata.labels) && '{label}' in object.metadata.labels"
         f" ? string(int(object.metadata.labels['{label}']) + 1) : '1'"

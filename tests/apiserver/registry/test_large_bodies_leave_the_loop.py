@@ -30,7 +30,7 @@ async def _send(session, bomb):
 
 
 async def _calls(session, bomb):
-    """The number of function calls on this thread until the response."""
+    """Return the number of function calls on this thread until the response."""
     count = 0
 
     def on_event(frame, event, argument):

@@ -33,7 +33,7 @@ LOOK = definitions.Subresource("look", "Look", verbs=("get",))
 
 
 def changed(definition: Definition) -> Definition:
-    """A copy with other verbs, another subresource and another flag."""
+    """Return a copy with other verbs, another subresource and another flag."""
     versions = tuple(
         Version(each.name, schema=each.schema, subresources=(LOOK,)) for each in definition.versions
     )
@@ -183,7 +183,7 @@ def crd(kind: str) -> dict[str, Any]:
 
 
 def declared_kinds() -> list[KindModule[Any]]:
-    """Two kinds with one model each. Both definitions have the flag; the second sets it."""
+    """Return two kinds with one model each. Both definitions have the flag; the second sets it."""
 
     class Plain(Kind, group="own.example", version="v1"):
         spec: SloopSpec = SloopSpec()

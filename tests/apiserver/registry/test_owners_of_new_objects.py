@@ -100,7 +100,7 @@ async def test_it_is_the_same_whenever_it_is_worked_out(answers, what):
 
 
 def _unnamed(answer: Any) -> Any:
-    """The response without the generated name."""
+    """Return the response without the generated name."""
     if isinstance(answer, dict):
         return {name: value for name, value in answer.items() if name != "name"}
     return answer

@@ -103,7 +103,7 @@ class Lockers:
         await self._stack.aclose()
 
     def everything(self) -> dict[str, Any]:
-        """Everything stored, without resourceVersions, and all secrets."""
+        """Return everything stored, without resourceVersions, and all secrets."""
         stored = {entry.key: orjson.loads(entry.data) for entry in self.server.store.list("/")}
         for obj in stored.values():
             obj["metadata"].pop("resourceVersion", None)

@@ -32,13 +32,13 @@ async def web(web_of, request):
 
 
 def is_known(web):
-    """Whether the only repeated patch of boats is in the cache, or there is no cache."""
+    """Return whether the only repeated patch of boats is in the cache, or there is no cache."""
     [resource] = web.server.resources.group("example.com")
     return count(web, resource) == int(web.server.options.patch_cache)
 
 
 def count(web, resource):
-    """The number of cached patches of a kind."""
+    """Return the number of cached patches of a kind."""
     cache = web.server.parts.core.registry.engine.repeats
     return 0 if cache is None else cache.count(resource)
 

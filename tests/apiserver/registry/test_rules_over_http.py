@@ -143,7 +143,7 @@ async def test_a_request_that_is_signed_with_sha1_is_verified(web):
 
 
 async def refused(web, path, body, verb="POST"):
-    """The fields and texts of the errors of a refused request."""
+    """Return the fields and texts of the errors of a refused request."""
     answer = await web.ask(verb, path, body)
     assert answer.code == 422, answer.json
     return [(cause["field"], cause["message"]) for cause in answer.json["details"]["causes"]]

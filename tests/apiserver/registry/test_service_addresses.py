@@ -28,7 +28,7 @@ def port_of(stored: dict[str, Any]) -> int:
 
 
 async def create(server: APIServer, obj: dict[str, Any]) -> Any:
-    """The stored object, or the error."""
+    """Return the stored object, or the error."""
     try:
         return await server.client.create(obj)
     except StatusError as error:

@@ -17,14 +17,14 @@ REGISTRY = Path(inkube.__file__).parent / "apiserver" / "registry"
 
 
 def told(verb: str) -> list[str]:
-    """The stages in the page's line that begins with the verb."""
+    """Return the stages in the page's line that begins with the verb."""
     [line] = re.findall(rf"^- \*\*{verb}\*\* .*$", PAGE.read_text(), re.MULTILINE)
     _, _, stages = line.partition(":")
     return re.findall(r"`(\w+)`", stages)
 
 
 def done(verb: str, module: ModuleType) -> list[str]:
-    """The functions that the verb's function calls, one per statement."""
+    """Return the functions that the verb's function calls, one per statement."""
     [function] = [
         node
         for node in ast.parse(inspect.getsource(module)).body

@@ -21,13 +21,13 @@ def group_version(definition: Definition) -> str:
 
 
 def valid(definition: Definition) -> Object | None:
-    """A valid object of a kind by the table of rules; None if none is found."""
+    """Return a valid object of a kind by the table of rules; None if none is found."""
     metadata = {"name": "kept", **({"namespace": "default"} if definition.namespaced else {})}
     return validstructs.find(name_of(group_version(definition), definition.names.kind), metadata)
 
 
 def is_judged_by_the_table(definition: Definition) -> bool:
-    """Whether the kind's strategy has no checks of its own."""
+    """Return whether the kind's strategy has no checks of its own."""
     strategy = type(lookup.strategy_of(definition.group, definition.names.plural))
     return all(
         getattr(strategy, hook) is getattr(BuiltinStrategy, hook) for hook in ("check", "validate")
@@ -51,7 +51,7 @@ def test_most_kinds_have_a_valid_object():
 
 
 def missing(sent: Any, kept: Any, path: str = "") -> list[str]:
-    """The paths of sent members that were not stored."""
+    """Return the paths of sent members that were not stored."""
     if isinstance(sent, dict):
         if not isinstance(kept, dict):
             return [path] if sent else []

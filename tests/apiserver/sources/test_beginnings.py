@@ -9,14 +9,14 @@ NAMES = ["default", "kube-node-lease", "kube-public", "kube-system"]
 
 
 async def begun(**options):
-    """The namespaces of a new server, and its clock and revision when it was ready."""
+    """Return the namespaces of a new server, and its clock and revision when it was ready."""
     async with APIServer(**options) as server:
         found = await server.client.list("v1/namespaces")
         return found.items, server.clock.now(), found.resource_version
 
 
 def told(items):
-    """The objects without what differs between two servers."""
+    """Return the objects without what differs between two servers."""
     bare = []
     for each in items:
         meta = {**each["metadata"], "uid": "", "creationTimestamp": ""}

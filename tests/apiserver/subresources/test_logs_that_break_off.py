@@ -52,7 +52,7 @@ async def server(request, monkeypatch):
 
 
 async def received(server: APIServer, request: bytes) -> bytes:
-    """All bytes that a client receives until the end of the connection."""
+    """Return all bytes that a client receives until the end of the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(request)
     told = b""

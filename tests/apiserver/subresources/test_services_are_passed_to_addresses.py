@@ -30,7 +30,7 @@ async def backend():
 
 
 def own_address():
-    """An address of this machine that others can reach; no packet is sent."""
+    """Return an address of this machine that others can reach; no packet is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
         try:
             found.connect(("192.0.2.1", 9))

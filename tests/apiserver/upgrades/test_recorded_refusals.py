@@ -54,7 +54,7 @@ def _name(question):
 
 
 def changed(obj, question):
-    """The object with the odd field, and as kubectl would have applied it."""
+    """Return the object with the odd field, and as kubectl would have applied it."""
     new = copy.deepcopy(obj)
     at, (*steps, last) = new, question["place"]
     for step in steps:

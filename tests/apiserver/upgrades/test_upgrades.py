@@ -138,7 +138,7 @@ async def test_removed_versions_are_named_with_those_who_use_them(tmp_path):
 
 
 async def imported(tmp_path, *objects, **files):
-    """The data of a dump with these objects and other files."""
+    """Return the data of a dump with these objects and other files."""
     source, file = tmp_path / "dump", tmp_path / "dump.db"
     (source / "cluster-info").mkdir(parents=True)
     items = [{**each, "metadata": {"namespace": "default", **each["metadata"]}} for each in objects]

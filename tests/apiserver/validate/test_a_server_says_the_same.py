@@ -63,7 +63,7 @@ CRD = boats.definition(
 
 
 def samples_of() -> dict[str, tuple[dict[str, Any], str]]:
-    """A valid object and the path of its collection, for each kind."""
+    """Return a valid object and the path of its collection, for each kind."""
     found = {}
     for kind in KINDS:
         api_version, _, name = kind.rpartition("/")
@@ -90,7 +90,7 @@ def checks():
 
 
 def changed(rng: random.Random, sample: dict[str, Any]) -> bytes:
-    """A changed object, with the type of the sample."""
+    """Return a changed object, with the type of the sample."""
     value = copy.deepcopy(sample)
     inner = {key: value[key] for key in value if key not in ("apiVersion", "kind")}
     for _ in range(rng.choice((1, 1, 2))):
@@ -134,8 +134,8 @@ async def test_validate_has_the_words_of_a_server(web, checks):
 
 
 def difference(strict: Any, plain: Any, found: list[offline.Finding], kind: str) -> str:
-    """What a server says differently, "" if it says the same. Admission has no offline checks
-    here: 403 and 404 say nothing. Of reviews, nothing but the decoding is checked."""
+    """Return what a server says differently, "" if it says the same. Admission has no offline
+    checks here: 403 and 404 say nothing. Of reviews, nothing but the decoding is checked."""
     if plain.code in (403, 404, 409, 413) or OTHER_NAMESPACE in plain.body:
         return ""
     errors = [each for each in found if each.is_error]
@@ -173,21 +173,21 @@ def difference(strict: Any, plain: Any, found: list[offline.Finding], kind: str)
 
 
 def warnings_of(answer: Any) -> list[str]:
-    """The texts of the headers."""
+    """Return the texts of the headers."""
     quoted = [QUOTED.fullmatch(each)[1] for each in answer.warnings]
     return [re.sub(r"\\(.)", r"\1", text) for text in quoted]
 
 
 def warnings_in(found: list[offline.Finding]) -> list[offline.Finding]:
-    """The findings that a server's warning is, not those about what it ignores silently."""
+    """Return the findings that a server's warning is, not those about what it ignores silently."""
     return [each for each in found if each.code in ("warning", "deprecated")]
 
 
 def text_of(warning: offline.Finding) -> str:
-    """The words of a server, which begin with the field."""
+    """Return the words of a server, which begin with the field."""
     return f"{warning.field}: {warning.message}" if warning.field else warning.message
 
 
 def split(listed: str) -> list[str]:
-    """The single texts of a strict error."""
+    """Return the single texts of a strict error."""
     return re.split(r', (?=(?:unknown|duplicate) field ")', listed)

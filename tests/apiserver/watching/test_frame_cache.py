@@ -26,7 +26,7 @@ def change(revision):
 
 
 def memory_of(cache):
-    """The memory of a cache in bytes, computed independently."""
+    """Return the memory of a cache in bytes, computed independently."""
     size = 0
     for made in cache._results.values():
         size += sys.getsizeof(made) + sys.getsizeof(made.forms)

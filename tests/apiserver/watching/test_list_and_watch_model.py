@@ -68,7 +68,7 @@ class Backend:
 
 
 def plain(obj):
-    """The part of an object in the model: its colour and its value."""
+    """Return the part of an object in the model: its colour and its value."""
     return obj["metadata"].get("labels", {}).get("color", ""), obj["data"]["n"]
 
 
@@ -209,7 +209,7 @@ def matching(objects, selector):
 
 
 def told(selector):
-    """The event for a watch with this selector for one change; None for no event."""
+    """Return the event for a watch with this selector for one change; None for no event."""
     matches = SELECTORS[selector]
 
     def event(step):

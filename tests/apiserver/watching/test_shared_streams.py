@@ -83,7 +83,7 @@ def shared(request):
 
 
 async def until(stream, wanted):
-    """The first message with this member, and those before it."""
+    """Return the first message with this member, and those before it."""
     before = []
     while wanted not in (message := await stream.read()):
         before.append(message)
@@ -91,7 +91,7 @@ async def until(stream, wanted):
 
 
 def ageless(message):
-    """The message without the age in table rows, which depends on the time of encoding."""
+    """Return the message without the age in table rows, which depends on the time of encoding."""
     for row in message["event"]["object"].get("rows", []):
         row["cells"].pop()
     return message
@@ -402,7 +402,7 @@ async def test_an_event_source_begins_anew_where_its_version_is_too_old(session)
 
 
 async def event(answer):
-    """The id, type and name of the next event."""
+    """Return the id, type and name of the next event."""
     told = None
     async with within():
         while not (line := await answer.content.readline()).startswith(b"data: "):

@@ -31,7 +31,7 @@ async def watch(server, session):
 
 
 async def names(watcher, count):
-    """The names in the next events of a stream."""
+    """Return the names in the next events of a stream."""
     async with within():
         lines = [await watcher.content.readline() for _ in range(count)]
     return [json.loads(line)["object"]["metadata"]["name"] for line in lines]

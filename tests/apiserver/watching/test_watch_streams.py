@@ -11,7 +11,7 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
 async def events(response, count):
-    """The next events of a stream."""
+    """Return the next events of a stream."""
     return [json.loads(await response.content.readline()) for _ in range(count)]
 
 
@@ -57,7 +57,7 @@ async def large_events(response, count):
 
 
 async def names_of(reader, count):
-    """The names in a chunked stream, parsed by hand."""
+    """Return the names in a chunked stream, parsed by hand."""
     found, buffer = [], b""
     while len(found) < count:
         size = int(await reader.readline(), 16)

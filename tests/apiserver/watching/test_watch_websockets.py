@@ -42,7 +42,7 @@ async def connect(server, session):
 
 
 async def told(socket, count):
-    """The next messages."""
+    """Return the next messages."""
     async with within():
         return [(await socket.receive()).data for _ in range(count)]
 

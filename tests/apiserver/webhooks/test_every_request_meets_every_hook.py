@@ -278,7 +278,7 @@ def order(verbs):
 
 
 def kind_is_posted(resource):
-    """Whether the resource needs objects of others, as Bindings need Pods."""
+    """Return whether the resource needs objects of others, as Bindings need Pods."""
     return "get" not in resource["verbs"] and "/" not in resource["name"]
 
 

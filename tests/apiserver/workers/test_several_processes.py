@@ -46,7 +46,7 @@ class Served:
                 self._news.notify_all()
 
     async def told(self, pattern: str, lines: list[str] | None = None) -> str:
-        """The first line of the log, or of other lines, that matches a pattern."""
+        """Return the first line of the log, or of other lines, that matches a pattern."""
         where = self.log if lines is None else lines
 
         def found() -> str | None:
@@ -64,7 +64,7 @@ class Served:
             return await self.process.wait()
 
     def workers(self) -> list[int]:
-        """Its child processes."""
+        """Return its child processes."""
         found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
         return [int(pid) for pid in found.split()]
 
@@ -105,7 +105,7 @@ async def http() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def counted(http: aiohttp.ClientSession, served: Served) -> dict[str, float]:
-    """The samples of `/metrics`."""
+    """Return the samples of `/metrics`."""
     async with http.get(f"{served.url}/metrics") as answer:
         lines = (await answer.text()).splitlines()
     pairs = (line.rpartition(" ") for line in lines if not line.startswith("#"))

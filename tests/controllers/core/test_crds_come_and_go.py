@@ -153,7 +153,7 @@ async def test_a_new_definition_can_be_updated_with_what_its_create_was_answered
 
 
 def limited(at_most):
-    """A CRD whose boats have at most this number of masts."""
+    """Return a CRD whose boats have at most this number of masts."""
     made = crd("boats", "Boat")
     masts = {"type": "integer", "maximum": at_most}
     [version] = made["spec"]["versions"]
@@ -214,7 +214,8 @@ class _Table:
 
 
 async def watched(client, resource):
-    """A watch that has received the existing objects, and the list to which it appends events."""
+    """Return a watch that has received the existing objects, and the list to which it appends
+    events."""
     told, begun = [], asyncio.Event()
 
     async def read():

@@ -23,7 +23,7 @@ async def server():
 
 
 async def listed(server):
-    """The Leases that a client reads over HTTP."""
+    """Return the Leases that a client reads over HTTP."""
     async with aiohttp.ClientSession() as http, http.get(server.url + ALL) as answer:
         assert answer.status == 200
         return (await answer.json())["items"]
@@ -39,7 +39,7 @@ async def until(server, is_so):
 
 
 async def leases(server):
-    """The Leases of API servers by name."""
+    """Return the Leases of API servers by name."""
     labels = f"{identity.LABEL}={identity.COMPONENT}"
     found = await server.client.list(identity.LEASES, Selection(identity.NAMESPACE, labels=labels))
     return {each["metadata"]["name"]: each for each in found.items}

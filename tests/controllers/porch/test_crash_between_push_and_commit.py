@@ -81,7 +81,7 @@ async def begin(api, place):
 
 
 def in_git(place):
-    """The revisions in git with their lifecycle."""
+    """Return the revisions in git with their lifecycle."""
     found = {}
     for ref in refs(place):
         kind, _, rest = ref.partition("/")

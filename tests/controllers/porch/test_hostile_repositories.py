@@ -18,7 +18,7 @@ LEVELS, WIDTH = 12, 16
 
 
 def bomb(repo):
-    """A commit whose tree has 16^12 directories, of 13 trees that name each other."""
+    """Return a commit whose tree has 16^12 directories, of 13 trees that name each other."""
     store = repo.object_store
     blob = Blob.from_string(b"nothing\n")
     tree = Tree()

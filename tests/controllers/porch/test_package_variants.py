@@ -50,7 +50,7 @@ async def change(api, spec, name="a"):
 
 
 def told(obj):
-    """Conditions by type."""
+    """Return conditions by type."""
     found = obj["status"]["conditions"]
     return {each["type"]: (each["status"], each["reason"], each["message"]) for each in found}
 

@@ -19,7 +19,7 @@ async def api(tmp_path):
 
 
 def told(answers):
-    """The number of successes; all other responses must be 409 with a reason."""
+    """Return the number of successes; all other responses must be 409 with a reason."""
     refused = [body for code, body in answers if code >= 300]
     for body in refused:
         assert (body["code"], body["reason"]) == (409, "Conflict"), body

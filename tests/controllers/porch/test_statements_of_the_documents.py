@@ -441,7 +441,7 @@ async def g4(api):
 
 
 async def upgraded(api, **more):
-    """Two revisions of `a`, a clone of the first as `b`, and its upgrade to the second."""
+    """Return two revisions of `a`, a clone of the first as `b`, and its upgrade to the second."""
     await with_a(api)
     await api.push(NAME, {"x.txt": "one"})
     await api.publish(NAME)

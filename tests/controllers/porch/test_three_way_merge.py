@@ -55,7 +55,7 @@ def package(draw):
 
 
 def values_of(files):
-    """The content of a package: objects by identity, other files by name."""
+    """Return the content of a package: objects by identity, other files by name."""
     found = {documents.identity(each.value): each.value for each in documents.read(files)}
     texts = {name: text for name, text in files.items() if not documents.is_yaml(name)}
     return found, texts

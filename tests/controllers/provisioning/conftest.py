@@ -48,7 +48,7 @@ class Provisioned:
         )
 
     async def dry_run(self, obj):
-        """The causes of a dry-run create; [] if it succeeds."""
+        """Return the causes of a dry-run create; [] if it succeeds."""
         path = f"{_path(_plural(obj))}?dryRun=All"
         code, _, body = await self.request("POST", path, json=obj)
         if code == 201:

@@ -23,7 +23,7 @@ FILES = str(Path(__file__).parent)
 
 
 def repo(kind="github", *, block=None, secure=None, **spec):
-    """A repository of a type, healthy by default."""
+    """Return a repository of a type, healthy by default."""
     blocks = {
         "github": {"url": "https://github.com/o/r", "branch": "main"},
         "githubEnterprise": {"url": "https://hub.example/o/r", "branch": "main"},
@@ -227,7 +227,7 @@ async def ask(provisioned):
 
 
 def _told(answer):
-    """Title, field and text of each cause, without the refused value between them."""
+    """Return title, field and text of each cause, without the refused value between them."""
     found = []
     for cause in answer["details"]["causes"]:
         title, _, text = cause["message"].partition(": ")

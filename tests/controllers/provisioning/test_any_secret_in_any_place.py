@@ -57,12 +57,12 @@ def repository(name, secure, **spec):
 
 
 def annotated(obj):
-    """The object as `kubectl apply` sends it."""
+    """Return the object as `kubectl apply` sends it."""
     return {**obj, "metadata": {**obj["metadata"], "annotations": {LAST_APPLIED: json.dumps(obj)}}}
 
 
 def requests(secure):
-    """Every way to send what lies under `secure`, with and without other errors."""
+    """Yield every way to send what lies under `secure`, with and without other errors."""
     a = f"{REPOSITORIES}/a"
     for spec in ({}, {"unknown": 1}, {"title": 1}):
         obj = repository("b", secure, **spec)

@@ -6,7 +6,7 @@ from inkube.controllers.provisioning.types import Connection, Repository
 
 
 def undescribed(schema, path):
-    """Paths of fields without a description."""
+    """Yield paths of fields without a description."""
     for name, member in schema.get("properties", {}).items():
         if "description" not in member:
             yield f"{path}.{name}"

@@ -35,7 +35,7 @@ class Files:
         return code, answer["message"]
 
     async def on(self, branch):
-        """Paths of a branch."""
+        """Return paths of a branch."""
         query = f"?ref={branch}" if branch else ""
         _, _, answer = await self.ask("GET", query)
         return [each["path"] for each in answer["items"]]

@@ -51,7 +51,7 @@ class Jobs:
         return code, answer
 
     async def finished(self, name="a"):
-        """The recent jobs, the newest first."""
+        """Return the recent jobs, the newest first."""
         await self.server.settled()
         _, _, answer = await self.server.request("GET", f"{ALL}/repositories/{name}/jobs")
         return answer["items"]
@@ -520,7 +520,7 @@ async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs):
 
 
 async def kept(server):
-    """The number of objects of each kind."""
+    """Return the number of objects of each kind."""
     kinds = ["jobs", "historicjobs", "repositories", "connections"]
     found = {}
     for resource in [*(f"{PROVISIONING}/{kind}" for kind in kinds), "world.inkube.dev/v1/githosts"]:

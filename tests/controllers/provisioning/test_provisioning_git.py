@@ -134,7 +134,7 @@ def repository(url, *, branch="main", secure=None, name="a", kind="git", **spec)
 
 
 async def both_phases(server, obj):
-    """The errors of the controller, after a check that the dry run has the same."""
+    """Return the errors of the controller, after a check that the dry run has the same."""
     causes = await server.dry_run(obj)
     await server.create(obj)
     errors = await server.errors("repositories")
@@ -182,7 +182,7 @@ spec: {title: Mine}
 
 
 def _add(repo, path, data):
-    """A commit on main that replaces all files by one."""
+    """Return a commit on main that replaces all files by one."""
     from dulwich.index import commit_tree
     from dulwich.objects import Blob, Commit
 
@@ -342,7 +342,7 @@ ALL = f"/apis/{PROVISIONING}/namespaces/ns/repositories/a"
 
 
 def log(repo, branch):
-    """The messages of a branch's commits, the newest first."""
+    """Return the messages of a branch's commits, the newest first."""
     entries = repo.get_walker([repo.refs[f"refs/heads/{branch}".encode()]])
     return [entry.commit.message.decode() for entry in entries]
 

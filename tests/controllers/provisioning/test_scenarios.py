@@ -12,7 +12,7 @@ SECRET = {"privateKey": {"create": base64.b64encode(pem(KEY)).decode()}}
 
 
 def placed(example):
-    """The example in the tests' namespace, with its credentials."""
+    """Return the example in the tests' namespace, with its credentials."""
     obj = {**example, "metadata": {**example["metadata"], "namespace": "ns"}}
     return {**obj, "secure": SECRET} if obj["kind"] == "Connection" else obj
 

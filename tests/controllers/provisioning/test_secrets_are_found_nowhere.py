@@ -162,7 +162,7 @@ OWNER = "repositories.provisioning.grafana.app/a"
 
 
 def forms_of(secret):
-    """The value, and its encodings in JSON, in a URL, and in base64."""
+    """Return the value, and its encodings in JSON, in a URL, and in base64."""
     return {
         secret,
         json.dumps(secret)[1:-1],

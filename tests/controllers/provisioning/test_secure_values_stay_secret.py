@@ -46,13 +46,13 @@ def vault(server):
 
 
 async def value_of(server, obj):
-    """The value that checks would read."""
+    """Return the value that checks would read."""
     name = obj["secure"]["token"]["name"]
     return await vault(server).read(server.client, Key("ns", "a"), "token", name)
 
 
 async def entries(server):
-    """The stored secure values of the repository."""
+    """Return the stored secure values of the repository."""
     owner = "repositories.provisioning.grafana.app/a"
     return await vault(server)._store.owned("ns", owner)
 
@@ -74,7 +74,7 @@ async def test_a_value_is_found_nowhere_outside_its_store(provisioned, caplog, t
 
 
 async def everything_told(server):
-    """The stored object, and the text of all responses that may contain it."""
+    """Return the stored object, and the text of all responses that may contain it."""
     path = f"/apis/{PROVISIONING}/namespaces/ns/repositories"
     start = (await server.client.list(f"{PROVISIONING}/repositories")).resource_version
     manifest = json.dumps(repository(token()))

@@ -14,7 +14,7 @@ NEVER = {"name": "never"}
 
 
 def of_type(kind, **block):
-    """A Repository of another type."""
+    """Return a Repository of another type."""
     found = spec_of(type=kind, **{kind: block})
     del found["spec"]["github"]
     return found

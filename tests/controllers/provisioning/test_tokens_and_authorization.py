@@ -51,7 +51,7 @@ def oauth(kind="gitlab", **spec):
 
 
 async def value_of(server, kind, name):
-    """The value of `secure.token`, which no response contains."""
+    """Return the value of `secure.token`, which no response contains."""
     obj = await server.get(kind, name)
     vaults = server.api.parts.environment().services["vaults"]
     held = obj["secure"]["token"]

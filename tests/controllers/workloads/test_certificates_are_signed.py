@@ -35,7 +35,7 @@ def request(key, subject, names=()):
 
 
 async def answered(server, pem, signer, usages, **spec):
-    """The status of an approved request after the controller has processed it."""
+    """Return the status of an approved request after the controller has processed it."""
     body = {
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",
@@ -153,7 +153,7 @@ async def test_the_kubeconfig_has_a_certificate_of_the_administrator(tmp_path):
 
 
 async def user(server, http, certificate):
-    """The user name of a client with that certificate."""
+    """Return the user name of a client with that certificate."""
     context = ssl.create_default_context(cadata=server.security.certificate.authority.decode())
     context.load_cert_chain(certificate)
     async with http.post(server.url + WHO, json=REVIEW, ssl=context) as answer:

@@ -238,7 +238,7 @@ def test_the_python_client_forwards_ports(scripted, core):
 
 
 async def session(kube, path, protocol, send=()):
-    """The messages of a WebSocket, and its subprotocol."""
+    """Return the messages of a WebSocket, and its subprotocol."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/{path}"
     protocols = [protocol] if protocol else []
     async with (
@@ -286,7 +286,7 @@ def test_the_python_client_writes_text_to_a_command(scripted, core):
 
 
 async def echoed(kube, protocol, sent):
-    """The first message of a command's output after one message of input."""
+    """Return the first message of a command's output after one message of input."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=shout&stdin=1&stdout=1"
     async with (
         aiohttp.ClientSession() as client,
@@ -358,8 +358,8 @@ def test_long_output_comes_in_messages_that_every_client_takes(kube, protocol, p
 
 
 async def slow_session(kube, *, answers):
-    """The messages that a v5 client gets if it `answers` a ping late or never: those before that,
-    and all."""
+    """Return the messages that a v5 client gets if it `answers` a ping late or never: those before
+    that, and all."""
     url = f"{kube.url}/api/v1/namespaces/default/pods/p/exec?command=date&stdout=1"
     async with (
         aiohttp.ClientSession() as client,

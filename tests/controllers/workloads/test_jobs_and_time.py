@@ -165,8 +165,8 @@ def test_indexes_are_written_and_read(numbers, text):
 
 
 def told(kube_thread):
-    """All changes within an hour, byte for byte. The effects of a write are awaited before the
-    next, because the progress of controllers at that time depends on the processor, not on the
+    """Return all changes within an hour, byte for byte. The effects of a write are awaited before
+    the next, because the progress of controllers at that time depends on the processor, not on the
     seed."""
     options = Options(offline=True, seed=7, workloads=Workloads(seed=7), clock=FakeClock())
     with running(kube_thread, Plan(options)) as kube:

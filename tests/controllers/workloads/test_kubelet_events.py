@@ -13,7 +13,7 @@ def pod(name="p", **spec):
 
 
 def told(kube):
-    """The events of kubelets: object, reason, message."""
+    """Return the events of kubelets: object, reason, message."""
     return [
         (event["involvedObject"].get("fieldPath"), event["reason"], event["message"])
         for event in sorted(

@@ -21,7 +21,7 @@ def probed(kube, *, startup=None, readiness=None, **spec):
 
 
 def state(kube):
-    """Whether the container has started, whether it is ready, and whether the pod is."""
+    """Return whether the container has started, whether it is ready, and whether the pod is."""
     found = kube.client.get(w.PODS, "p", "default")
     [container] = found["status"]["containerStatuses"]
     ready, all_ready = w.condition(found, "Ready")[0], w.condition(found, "ContainersReady")[0]

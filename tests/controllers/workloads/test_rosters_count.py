@@ -33,7 +33,7 @@ def random_pod(choice, name):
 
 
 def counted_anew(known, owner):
-    """Facts with their keys, and active pods by node, counted anew."""
+    """Return facts with their keys, and active pods by node, counted anew."""
     found, nodes = {}, Counter()
     for key, pod in known.items():
         reference = controller_of(pod)

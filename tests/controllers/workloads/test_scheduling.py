@@ -44,7 +44,7 @@ def test_a_pod_that_fits_nowhere_is_placed_when_a_node_comes(kube):
 
 
 def failures(kube):
-    """The counts of the events FailedScheduling, in their order."""
+    """Return the counts of the events FailedScheduling, in their order."""
     found = kube.client.list("events.k8s.io/v1/events", fields="reason=FailedScheduling")
     return [each.get("series", {}).get("count", 1) for each in found]
 

@@ -14,7 +14,8 @@ deleted."""
 
 
 async def rolled_over(replicas):
-    """The number of revisions and reconciles of one rollover, and the writes after it settled."""
+    """Return the number of revisions and reconciles of one rollover, and the writes after it
+    settled."""
     async with APIServer(workloads=True) as server:
         await server.client.create(w.workload("Deployment", replicas=replicas))
         await server.settled(SECONDS)

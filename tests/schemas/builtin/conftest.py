@@ -16,7 +16,7 @@ class Kinds:
         return lookup.strategy_of(resource.group, resource.plural)
 
     def context_of(self, kind, subresource=""):
-        """The context of a write for the kind's strategy."""
+        """Return the context of a write for the kind's strategy."""
         definition = self.strategy_of(kind).definition
         return Context(served.of(definition, definition.storage_version), NOW, subresource)
 
@@ -44,14 +44,14 @@ class Kinds:
         return sorted(error.text() for error in found)
 
     def update_texts(self, kind, old, new):
-        """The errors of the kind's own rules for an update; the rules of metadata are the same in
-        all kinds."""
+        """Return the errors of the kind's own rules for an update; the rules of metadata are the
+        same in all kinds."""
         before, after = self.created(kind, old), self.decoded(kind, new)
         self.strategy_of(kind).prepare_for_update(self.context_of(kind), after, before)
         return sorted(e.text() for e in self.strategy_of(kind).check_update(after, before))
 
     def status_texts(self, kind, obj, status):
-        """The errors of a write to an object's status."""
+        """Return the errors of a write to an object's status."""
         before = self.created(kind, obj)
         after = self.decoded(kind, {**obj, "status": status})
         strategy = self.strategy_of(kind)

@@ -66,7 +66,7 @@ class Services(RuleBasedStateMachine):
             self.underway.append((made, reservation))
 
     def addresses(self):
-        """The addresses of stored services and of pending writes."""
+        """Return the addresses of stored services and of pending writes."""
         every = [*self.stored.values(), *(made for made, _ in self.underway)]
         return {each["spec"]["clusterIP"] for each in every}
 

@@ -46,7 +46,7 @@ GARBAGE = {
 
 
 def fields(data):
-    """The fields of a message, decoded independently."""
+    """Yield the fields of a message, decoded independently."""
     place = 0
     while place < len(data):
         start = place

@@ -22,7 +22,7 @@ CLUSTERS = st.sampled_from([("IPv4",), ("IPv6",), ("IPv4", "IPv6"), ("IPv6", "IP
 
 
 def stored(spec, cluster):
-    """The spec as an earlier write stored it: with families and as many addresses."""
+    """Return the spec as an earlier write stored it: with families and as many addresses."""
     families.settle(spec, {}, cluster)
     free = {"IPv4": "10.0.0.9", "IPv6": "fd00::9"}
     given_ = spec.get("clusterIPs") or []

@@ -35,7 +35,7 @@ def warned(kinds, kind, obj):
 
 
 def of_template(kinds, kind, template):
-    """The warnings about a pod or template of the kind, with paths from the template."""
+    """Return the warnings about a pod or template of the kind, with paths from the template."""
     path = TEMPLATES[kind]
     meta = {"name": "x", "generation": 1}
     obj: dict[str, Any] = {"metadata": meta}

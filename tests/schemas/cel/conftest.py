@@ -65,11 +65,11 @@ class Expressions:
         self._count = 0
 
     def any(self, depth: int) -> str:
-        """An expression of some type."""
+        """Return an expression of some type."""
         return self.of(self._pick(list(self._makers())), depth)
 
     def of(self, kind: str, depth: int) -> str:
-        """An expression of the kind: int, string, ints, map, time, …"""
+        """Return an expression of the kind: int, string, ints, map, time, …"""
         if depth <= 0 or self._random.random() < 0.1:
             return self._leaf(kind)
         return self._pick(self._makers()[kind])(depth - 1)

@@ -60,7 +60,7 @@ CALLS = sorted({name for name in FUNCTIONS if name[0].isalpha()})
 
 
 def any_expression(source: random.Random, depth: int = 3) -> str:
-    """An expression that may or may not have a type."""
+    """Return an expression that may or may not have a type."""
     if depth == 0 or source.random() < 0.2:
         return source.choice(LEAVES)
     parts = [any_expression(source, depth - 1) for _ in range(source.randint(1, 3))]
@@ -81,7 +81,8 @@ def any_expression(source: random.Random, depth: int = 3) -> str:
 
 
 def texts(seed: int) -> list[str]:
-    """Expressions of a seed which have a string as their result, if they have a type at all."""
+    """Return expressions of a seed which have a string as their result, if they have a type at
+    all."""
     source = random.Random(seed)
     return [f"string({any_expression(source)})", any_expression(source)]
 
@@ -230,7 +231,7 @@ def test_any_patch_is_json_or_an_error():
 
 
 def patched(text: str) -> dict[str, Any]:
-    """The object after a JSON patch that adds the value of an expression."""
+    """Return the object after a JSON patch that adds the value of an expression."""
     expression = f"[JSONPatch{{op: 'add', path: '/x', value: {text}}}]"
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
     schema = TypedSchema({})

@@ -149,7 +149,7 @@ def _cpp_environment() -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value of either engine as a comparable pair of kind and value."""
+    """Return a value of either engine as a comparable pair of kind and value."""
     if hasattr(value, "value") and hasattr(value, "type") and not isinstance(value, type):
         value = value.value()
     if isinstance(value, bool) or value is None:
@@ -196,7 +196,7 @@ def _theirs(environment: Any, text: str) -> Any:
 
 
 def expressions(seed: int, count: int) -> list[str]:
-    """Generated expressions of every type."""
+    """Return generated expressions of every type."""
     generator = Generator(seed)
     kinds = [kind for kind in _PRODUCTIONS if kind not in ("timestamp", "duration", "uint")]
     return [generator.make(generator.random.choice(kinds), 4) for _ in range(count)]
@@ -273,7 +273,7 @@ PARTS = [
 
 
 def _syntax_errors_of_cpp(environment: Any, text: str) -> list[str]:
-    """The errors of the ANTLR parser, with cel-go's one change (parser.go, SyntaxError)."""
+    """Return the errors of the ANTLR parser, with cel-go's one change (parser.go, SyntaxError)."""
     try:
         environment.compile(text)
     except RuntimeError as refusal:

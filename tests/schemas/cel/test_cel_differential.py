@@ -39,7 +39,7 @@ Outcome = tuple[str, Any]
 
 
 def plain(value: Any) -> Any:
-    """A value of either engine in a comparable form; times in microseconds."""
+    """Return a value of either engine in a comparable form; times in microseconds."""
     match value:
         case values.Timestamp():
             return "time", value.ns // 1000

@@ -67,7 +67,7 @@ def test_any_text_is_answered_or_refused(text: str, value: Any):
 
 
 def mutated(text: str, source: random.Random) -> str:
-    """The text with a few characters or tokens changed."""
+    """Return the text with a few characters or tokens changed."""
     for _ in range(source.randint(0, 2)):
         place = source.randrange(len(text) + 1)
         part = source.choice([*TOKENS, "", "", source.choice("()[]{}.,?:'\"\\\n#@`$")])

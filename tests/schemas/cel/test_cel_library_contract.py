@@ -44,7 +44,7 @@ SCALARS: dict[Type, list[Any]] = {
 
 
 def samples(type: Type) -> list[Any]:
-    """Values of a type; for dyn and type parameters, values of several types."""
+    """Return values of a type; for dyn and type parameters, values of several types."""
     if type in SCALARS:
         return SCALARS[type]
     if type.kind is Kind.LIST:
@@ -56,7 +56,7 @@ def samples(type: Type) -> list[Any]:
 
 
 def called(overload: Overload) -> list[tuple[tuple[Any, ...], Any]]:
-    """Arguments and results of calls that succeed; fails on any unexpected error."""
+    """Return arguments and results of calls that succeed; fails on any unexpected error."""
     found = []
     choices = list(itertools.product(*map(samples, overload.params)))
     random.Random(overload.id).shuffle(choices)

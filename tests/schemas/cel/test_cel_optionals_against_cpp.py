@@ -98,7 +98,7 @@ def _environment() -> Any:
 
 
 def _shown(value: Any) -> str:
-    """A value as the C++ engine prints it."""
+    """Return a value as the C++ engine prints it."""
     if isinstance(value, Optional):
         return f"optional.of({_shown(value.value)})" if value.present else "optional.none()"
     if isinstance(value, types.Type):
@@ -132,8 +132,8 @@ def _theirs(environment: Any, text: str) -> str:
 
 
 def _is_explained(ours: str, theirs: str) -> bool:
-    """Whether a difference is expected: Kubernetes requires one type in a literal; cel-go's checker
-    accepts `[?dyn(x)]`."""
+    """Return whether a difference is expected: Kubernetes requires one type in a literal; cel-go's
+    checker accepts `[?dyn(x)]`."""
     return ours == "refused: one type" or theirs == "refused: dyn"
 
 

@@ -15,7 +15,7 @@ DEAR = (
 
 
 def schema(properties: Object, *rules: Object) -> Object:
-    """A schema whose spec has the properties and rules."""
+    """Return a schema whose spec has the properties and rules."""
     spec: Object = {"type": "object", "properties": properties}
     if rules:
         spec["x-kubernetes-validations"] = list(rules)
@@ -122,7 +122,7 @@ def test_a_rule_on_a_node_with_a_type_is_compiled(part: Object) -> None:
 
 
 def pairs(items: int | None = None, length: int | None = None) -> Object:
-    """A list with a rule that compares each pair of items."""
+    """Return a list with a rule that compares each pair of items."""
     part: Object = {
         "type": "array",
         "items": {"type": "string"},

@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 
 def schema(properties: Object | None = None, *rules: Object, **more: Any) -> Object:
-    """A resource's schema whose spec has the properties and rules."""
+    """Return a resource's schema whose spec has the properties and rules."""
     spec = {"type": "object", "properties": properties or {}, **more}
     if rules:
         spec["x-kubernetes-validations"] = list(rules)
@@ -19,7 +19,7 @@ def schema(properties: Object | None = None, *rules: Object, **more: Any) -> Obj
 
 
 def texts(schema: Object, spec: Any, old: Any = None) -> list[str]:
-    """The messages of the rules for an object with that spec."""
+    """Return the messages of the rules for an object with that spec."""
     before = None if old is None else {"spec": old}
     return [error.text() for error in RuleSet(schema).validate({"spec": spec}, before)[0]]
 

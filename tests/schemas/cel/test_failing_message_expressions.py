@@ -17,7 +17,7 @@ SCHEMA = {
 
 
 def validated(expression, obj, **rule):
-    """The errors of an object for a rule that refuses it."""
+    """Return the errors of an object for a rule that refuses it."""
     rules = [{"rule": "self.n > 3", "message": "too few", "messageExpression": expression, **rule}]
     return RuleSet({**SCHEMA, "x-kubernetes-validations": rules}).validate(obj, {"n": 9})[0]
 

@@ -14,7 +14,7 @@ LABEL = (
 
 
 def crd(*, spec=None, **version):
-    """A valid CRD of boats; `version` changes its one version, `spec` the rest."""
+    """Return a valid CRD of boats; `version` changes its one version, `spec` the rest."""
     built = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",

@@ -43,7 +43,8 @@ def crd(
     metadata: Any = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """A definition of ships: with properties of the spec, or a whole schema, or more members."""
+    """Return a definition of ships: with properties of the spec, or a whole schema, or more
+    members."""
     properties = {
         "spec": {"type": "object", "properties": spec or {"replicas": NUMBER}},
         "status": {"type": "object", "properties": {"replicas": NUMBER, "selector": TEXT}},
@@ -72,7 +73,7 @@ def crd(
 
 
 def versions(*named: tuple[str, bool, bool]) -> dict[str, Any]:
-    """A definition with versions: the name of each, whether it is served and stored."""
+    """Return a definition with versions: the name of each, whether it is served and stored."""
     found = crd()
     [one] = found["spec"]["versions"]
     found["spec"]["versions"] = [
@@ -108,7 +109,7 @@ def merge(body: Any, path: str = A) -> Request:
 
 
 def columns(*named: tuple[str, str, str, int]) -> dict[str, Any]:
-    """A version with printer columns: name, type, path and priority of each."""
+    """Return a version with printer columns: name, type, path and priority of each."""
     return {
         "additionalPrinterColumns": [
             {"name": name, "type": kind, "jsonPath": path, "priority": priority}
@@ -118,7 +119,7 @@ def columns(*named: tuple[str, str, str, int]) -> dict[str, Any]:
 
 
 def scaled(**scale: Any) -> dict[str, Any]:
-    """A version with /status and /scale, with other paths of /scale."""
+    """Return a version with /status and /scale, with other paths of /scale."""
     merged = {name: path for name, path in {**SCALE, **scale}.items() if path}
     return {"subresources": {"status": {}, "scale": merged}}
 
@@ -250,7 +251,7 @@ ABSENT = {
 async def responses(
     server: APIServer, definition: Any, requests: list[Request]
 ) -> tuple[list[int], str]:
-    """The codes and the texts of the responses."""
+    """Return the codes and the texts of the responses."""
     codes, texts = [], []
     async with aiohttp.ClientSession(server.url) as http:
 

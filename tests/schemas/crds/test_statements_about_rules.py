@@ -34,12 +34,12 @@ KEYED = {
 
 
 def ruled(rule: str, schema: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The schema with one rule."""
+    """Return the schema with one rule."""
     return {**schema, "x-kubernetes-validations": [{"rule": rule, **more}]}
 
 
 def spec(rule: str = "", *, more: dict[str, Any] | None = None, **properties: Any) -> Any:
-    """The schema of a spec with properties, and a rule for the whole."""
+    """Return the schema of a spec with properties, and a rule for the whole."""
     schema = {"type": "object", "properties": properties}
     return ruled(rule, schema, **(more or {})) if rule else schema
 
@@ -49,7 +49,7 @@ class Root(dict[str, Any]):
 
 
 def root(rule: str, **more: Any) -> Root:
-    """A whole schema with a rule."""
+    """Return a whole schema with a rule."""
     numbers = {"type": "object", "properties": {"n": NUMBER}}
     schema = {"type": "object", "properties": {"spec": numbers, "status": numbers}}
     return Root(ruled(rule, schema, **more))
@@ -227,7 +227,7 @@ CASES: dict[str, tuple[Any, list[Any]]] = {
 
 
 def definition(schema: Any) -> dict[str, Any]:
-    """A CRD of ships with the schema of their spec."""
+    """Return a CRD of ships with the schema of their spec."""
     whole = isinstance(schema, Root)
     top = schema if whole else {"type": "object", "properties": {"spec": schema}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
@@ -245,7 +245,7 @@ def definition(schema: Any) -> dict[str, Any]:
 
 
 async def responses(server: APIServer, schema: Any, specs: list[Any]) -> tuple[list[int], str]:
-    """The codes and the text of the responses."""
+    """Return the codes and the text of the responses."""
     codes, text = [], ""
     ship = {"apiVersion": "rules.example/v1", "kind": "Ship", "metadata": {"name": "a"}}
     async with aiohttp.ClientSession(server.url) as http:

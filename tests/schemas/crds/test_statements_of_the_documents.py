@@ -16,7 +16,7 @@ RULE = {"rule": "self.replicas >= self.least"}
 
 
 def definition(*rules, color_rules=()):
-    """A CRD of ships with the rules."""
+    """Return a CRD of ships with the rules."""
     numbers = {"replicas": {"type": "integer"}, "least": {"type": "integer"}}
     color = {"type": "string", "default": "white", "maxLength": 20}
     if color_rules:

@@ -34,7 +34,7 @@ HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")
 
 
 def sample(go: GoType, path: str = "", without: frozenset[str] = frozenset()) -> Any:
-    """A v1 value with every field set; each text is its own path."""
+    """Return a v1 value with every field set; each text is its own path."""
     if go.kind == "struct":
         members = {key: f"{path}.{key}".lstrip(".") for key in go.fields}
         return {
@@ -49,7 +49,7 @@ def sample(go: GoType, path: str = "", without: frozenset[str] = frozenset()) ->
 
 
 def leaves(value: Any) -> list[Any]:
-    """The texts, numbers and flags of a value, in any order."""
+    """Return the texts, numbers and flags of a value, in any order."""
     if isinstance(value, dict):
         return [leaf for each in value.values() for leaf in leaves(each)]
     if isinstance(value, list):
@@ -104,7 +104,7 @@ def test_a_diff_has_three_lines_of_context_and_no_names_of_files():
 
 
 def patched(before: list[str], hunks: str) -> list[str]:
-    """A text with a unified diff applied; every context line must match."""
+    """Return a text with a unified diff applied; every context line must match."""
     made: list[str] = []
     at = 0
     for line in hunks.splitlines(keepends=True):

@@ -32,7 +32,7 @@ class Position(NamedTuple):
 
 
 def type_of(name: str, minor: int = releases.NEWEST.minor) -> types.GoType:
-    """The type of `GROUP/VERSION/KIND`, or of `VERSION/KIND`."""
+    """Return the type of `GROUP/VERSION/KIND`, or of `VERSION/KIND`."""
     full = name if name.count("/") == 2 else f"/{name}"
     return types.of(table.table(minor).kinds[full], minor)
 
@@ -42,7 +42,7 @@ def sample(name: str) -> dict[str, Any]:
 
 
 def places(go: types.GoType, value: Any, path: str = "") -> Iterator[Position]:
-    """Every value inside an object, with its type."""
+    """Yield every value inside an object, with its type."""
     if go.kind == "struct" and isinstance(value, dict):
         for key, inner in value.items():
             below = f"{path}.{key}".lstrip(".")
@@ -159,7 +159,7 @@ def test_the_text_of_a_number_goes_no_further_than_its_decoder(name):
 
 
 def _is_of_map(go: types.GoType, path: str) -> bool:
-    """Whether the path leads into a map, in which a null is a value."""
+    """Return whether the path leads into a map, in which a null is a value."""
     for part in path.replace("]", "").replace("[", ".#").split("."):
         if go.kind == "map":
             return True

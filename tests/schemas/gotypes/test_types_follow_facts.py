@@ -29,7 +29,7 @@ def load_tool() -> Any:
 
 
 def bare(node: dict[str, Any]) -> dict[str, Any]:
-    """A schema without the parts that the tool adds."""
+    """Return a schema without the parts that the tool adds."""
     made = {key: value for key, value in node.items() if key not in ADDED}
     if "properties" in node:
         made["properties"] = {name: bare(field) for name, field in node["properties"].items()}

@@ -82,7 +82,7 @@ def version_2(documents: Documents) -> Any:
 
 
 def nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """Every object in a document."""
+    """Yield every object in a document."""
     if isinstance(node, dict):
         yield node
         for value in node.values():
@@ -93,7 +93,7 @@ def nodes(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def operations(document: Any) -> Iterator[tuple[str, str, Any, list[Any]]]:
-    """Path, method, operation, and the parameters that hold for it."""
+    """Yield path, method, operation, and the parameters that hold for it."""
     for path, item in document["paths"].items():
         for method, operation in item.items():
             if method in METHODS:
@@ -158,7 +158,7 @@ def test_each_version_has_its_own_keywords_only(documents, version_2):
 
 
 def properties(node: dict[str, Any]) -> set[str]:
-    """The members of a node if it is a list of properties, whose names are free."""
+    """Return the members of a node if it is a list of properties, whose names are free."""
     values = node.values()
     return set(node) if node and all(isinstance(value, dict) for value in values) else set()
 

@@ -23,7 +23,7 @@ def _config(**spec: Any) -> Object:
 
 
 def _client_side(**spec: Any) -> Object:
-    """The object after a client-side `kubectl apply`."""
+    """Return the object after a client-side `kubectl apply`."""
     obj = _config(**spec)
     text = json.dumps(_config(**spec)) + "\n"
     obj["metadata"]["annotations"] = {rules.LAST_APPLIED: text}

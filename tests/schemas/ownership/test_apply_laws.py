@@ -72,7 +72,7 @@ _STEPS = st.lists(
 
 
 def _values(spec: Object) -> dict[Path, Any]:
-    """Every owned value of a spec by its path; elements and members own themselves."""
+    """Return every owned value of a spec by its path; elements and members own themselves."""
     found: dict[Path, Any] = {("f:" + k,): spec[k] for k in ("a", "b") if k in spec}
     for item in spec.get("items") or ():
         element = f'k:{{"id":"{item["id"]}"}}'

@@ -95,7 +95,7 @@ SHAPES = st.recursive(
 
 
 def _at(value: Value, path: tuple[str, ...]) -> Value:
-    """The value at a path, ABSENT without one."""
+    """Return the value at a path, ABSENT without one."""
     for element in path:
         kind, text = element[0], element[2:]
         if kind == "f":
@@ -112,7 +112,8 @@ def _at(value: Value, path: tuple[str, ...]) -> Value:
 
 
 def _shape(shape: Shape, path: tuple[str, ...]) -> str:
-    """What is at a path: a leaf, which is owned as a whole, or a container of owned fields."""
+    """Return what is at a path: a leaf, which is owned as a whole, or a container of owned
+    fields."""
     inside_item = False
     for element in path:
         if element[0] == "v":

@@ -154,7 +154,8 @@ CHANGE = {
 
 
 def received(value):
-    """The value after decoding by a server; a value that cannot be decoded is never patched."""
+    """Return the value after decoding by a server; a value that cannot be decoded is never
+    patched."""
     try:
         return gojson.loads(json.dumps(value).encode())
     except DecodeError:

@@ -10,7 +10,7 @@ Schema = dict[str, Any]
 
 
 def texts(schema: Schema, value: Any) -> list[str]:
-    """What a schema says of the field `spec`."""
+    """Return what a schema says of the field `spec`."""
     root = {"type": "object", "properties": {"spec": schema}}
     return [error.text() for error in CompiledSchema(root).validate({"spec": value})]
 

@@ -39,7 +39,7 @@ SCHEMA = CompiledSchema(
 
 
 def fields(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """The fields of the errors of an update; the rest of both objects is valid."""
+    """Return the fields of the errors of an update; the rest of both objects is valid."""
     fine = {"owner": "me", "a": "ok"}
     errors = SCHEMA.validate({"spec": {**fine, **new}}, {"spec": {**fine, **old}})
     return [error.field for error in errors]

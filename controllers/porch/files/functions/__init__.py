@@ -44,7 +44,7 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def find(image: str) -> Function | None:
-    """The function of an image; None if this server does not implement it."""
+    """Return the function of an image; None if this server does not implement it."""
     name = image
     while (shorter := _TAG.sub("", name)) != name:
         name = shorter

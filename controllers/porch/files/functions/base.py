@@ -47,8 +47,8 @@ Function = Callable[[Object, Package], Sequence[Result]]
 
 
 def parameters(config: Object, member: str = "") -> Object:
-    """The parameters in the data of a ConfigMap, or in a member of a configuration of another
-    kind."""
+    """Return the parameters in the data of a ConfigMap, or in a member of a configuration of
+    another kind."""
     if config.get("kind") == "ConfigMap":
         found = config.get("data")
     else:

@@ -100,7 +100,7 @@ def _steps(path: str) -> list[str]:
 
 
 def _targets(tree: Any, steps: list[str], *, create: bool = False) -> Iterator[tuple[Any, Any]]:
-    """The collections and keys that a path matches."""
+    """Yield the collections and keys that a path matches."""
     head, rest = steps[0], steps[1:]
     for holder, key in _keys(tree, head, create=create and not head.startswith("[")):
         if not rest:

@@ -98,8 +98,8 @@ def _list(
 
 
 def _resolve(pattern: str, old: str, setters: Object) -> dict[str, str] | None:
-    """The text of each setter: the given value, or its part of the present value. None if no setter
-    of the pattern is given. Raises Failed."""
+    """Return the text of each setter: the given value, or its part of the present value. None if no
+    setter of the pattern is given. Raises Failed."""
     names = [match[1] for match in _SETTER.finditer(pattern)]
     if not any(name in setters for name in names):
         return None
@@ -134,7 +134,7 @@ def _quote(text: str, quote: str = '"') -> str:
 
 
 def _path(lines: list[str], index: int) -> str:
-    """The path of the field on a line, derived from indentation."""
+    """Return the path of the field on a line, derived from indentation."""
     parts: list[str] = []
     limit = -1
     for at in range(index, -1, -1):
@@ -155,7 +155,7 @@ def _path(lines: list[str], index: int) -> str:
 
 
 def _position(lines: list[str], number: int, indent: int) -> int:
-    """The index in its list of the item that begins on a line."""
+    """Return the index in its list of the item that begins on a line."""
     position = 0
     for line in reversed(lines[:number]):
         depth = len(line) - len(line.lstrip())
@@ -206,7 +206,7 @@ def _replace(document: Document, config: dict[str, str]) -> list[Result]:
 
 
 def _replaced(text: str, config: dict[str, str], put: str | None) -> str | None:
-    """The new text; None if the value does not match."""
+    """Return the new text; None if the value does not match."""
     if "by-value" in config:
         return (put if put is not None else text) if text == config["by-value"] else None
     if "by-value-regex" in config:
@@ -223,7 +223,7 @@ def _replaced(text: str, config: dict[str, str], put: str | None) -> str | None:
 
 
 def _typed(text: str, old: Any) -> Any:
-    """The text parsed to a scalar, unless the old value is a string; the text itself if that
+    """Return the text parsed to a scalar, unless the old value is a string; the text itself if that
     fails."""
     if isinstance(old, str):
         return text

@@ -22,7 +22,7 @@ LIFETIME = 540
 
 
 def pem_of(value: str) -> str:
-    """The PEM inside a secure value, which is encoded in base64. Raises ValueError."""
+    """Return the PEM inside a secure value, which is encoded in base64. Raises ValueError."""
     try:
         return base64.b64decode("".join(value.split()), validate=True).decode("ascii")
     except (binascii.Error, UnicodeDecodeError) as error:
@@ -30,7 +30,7 @@ def pem_of(value: str) -> str:
 
 
 def read_key(pem: str) -> RSAPrivateKey:
-    """The private key in a PEM. Raises ValueError."""
+    """Return the private key in a PEM. Raises ValueError."""
     try:
         key = serialization.load_pem_private_key(pem.encode(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
@@ -51,7 +51,7 @@ def sign(app_id: str, pem: str, now: float) -> str:
 
 
 def is_signed_by(token: str, public_pem: str) -> bool:
-    """Whether the token is signed with that key. False if the key is not an RSA key."""
+    """Return whether the token is signed with that key. False if the key is not an RSA key."""
     try:
         key = serialization.load_pem_public_key(public_pem.encode())
     except (ValueError, UnsupportedAlgorithm):

@@ -33,33 +33,33 @@ class BitbucketSession:
         self._base = f"{self._root}/repositories/{path}"
 
     async def default_branch(self) -> str:
-        """The main branch; "" if the repository has no branches yet."""
+        """Return the main branch; "" if the repository has no branches yet."""
         main = (await self._repository()).get("mainbranch") or {}
         return str(main.get("name") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch; None if the branch does not exist."""
+        """Return the commit of a branch; None if the branch does not exist."""
         return await self._memo(("head", branch), lambda: self._fetch_head(branch))
 
     async def branch_names(self) -> list[str]:
-        """The first hundred branches."""
+        """Return the first hundred branches."""
         found = await self._values(f"{self._base}/refs/branches?pagelen=100")
         return sorted(str(each.get("name", "")) for each in found)
 
     async def is_protected(self, branch: str) -> bool:
-        """Always False: Bitbucket shows restrictions only to administrators, so only a push reveals
+        """Return False: Bitbucket shows restrictions only to administrators, so only a push reveals
         them."""
         return False
 
     async def may_write(self) -> bool:
-        """Whether the owner of the token can write to the repository."""
+        """Return whether the owner of the token can write to the repository."""
         where = f'repository.full_name="{self._path}"'
         query = f"q={quote(where)}"
         found = await self._values(f"{self._root}/user/permissions/repositories?{query}")
         return any(each.get("permission") in _WRITE_PERMISSIONS for each in found)
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch, at most COMMITS."""
+        """Return the latest commits of a branch, at most COMMITS."""
         path = f"{self._base}/commits/{quote(branch, safe='')}?pagelen={COMMITS}"
         return [_commit(each, self._rest.now()) for each in await self._values(path)]
 

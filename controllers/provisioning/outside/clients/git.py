@@ -80,7 +80,7 @@ class Git:
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="git")
 
     def open(self, target: Target) -> "GitSession":
-        """A session for one repository."""
+        """Return a session for one repository."""
         return GitSession(self, target)
 
     def close(self) -> None:
@@ -135,26 +135,26 @@ class GitSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """The branch that HEAD points to."""
+        """Return the branch that HEAD points to."""
         _, symbolic = await self._refs()
         return symbolic.get(b"HEAD", b"").removeprefix(_HEADS).decode()
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch; None if the branch does not exist."""
+        """Return the commit of a branch; None if the branch does not exist."""
         refs, _ = await self._refs()
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
 
     async def branch_names(self) -> list[str]:
-        """All branches."""
+        """Return all branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
-        """Always False: git does not report protection rules."""
+        """Return False: git does not report protection rules."""
         return False
 
     async def branches(self) -> list[Branch]:
-        """All branches; git does not report protection rules."""
+        """Return all branches; git does not report protection rules."""
         refs, _ = await self._refs()
         return sorted(
             Branch(name.removeprefix(_HEADS).decode(), commit.decode())
@@ -163,7 +163,8 @@ class GitSession:
         )
 
     async def tree(self, branch: str) -> Tree:
-        """The files at the head of a branch, read with a shallow fetch. Raises RefNotFound."""
+        """Return the files at the head of a branch, read with a shallow fetch. Raises
+        RefNotFound."""
         head = await self.head(branch)
         if head is None:
             raise RefNotFound
@@ -193,7 +194,7 @@ class GitSession:
         return Tree(head, _files(self._fetch_blocking(head), head.encode()))
 
     def _fetch_blocking(self, head: str) -> MemoryRepo:
-        """A repository in memory with one commit and all its files."""
+        """Return a repository in memory with one commit and all its files."""
         found = MemoryRepo()
         with self._translate_errors("the repository could not be read"):
             self._fetch_into(found, _select_only(head))
@@ -253,7 +254,7 @@ class GitSession:
         raise RepositoryNotFound
 
     async def may_write(self) -> bool:
-        """Whether the server permits `git push` with these credentials."""
+        """Return whether the server permits `git push` with these credentials."""
         return await self._memo("write", lambda: self._git.run(self._host, self._may_push))
 
     async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
@@ -358,7 +359,7 @@ class _Pool(urllib3.PoolManager):
 
 
 def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """Connection pools by scheme, whose connections resolve names with the guard.
+    """Return connection pools by scheme, whose connections resolve names with the guard.
 
     `_new_conn` is the only place where urllib3 resolves a name; it has no public hook. If a version
     of urllib3 does not call it, nothing is sent through its connections.
@@ -431,7 +432,7 @@ class _Push:
         self._is_new = is_new
 
     def commit(self, repo: MemoryRepo) -> tuple[list[tuple[Any, None]], str]:
-        """The new objects, and the name of the new commit."""
+        """Return the new objects, and the name of the new commit."""
         store, known = repo.object_store, set(repo.object_store)
         above = repo[ObjectID(self.parent.encode())]
         assert isinstance(above, GitCommit), "a branch points to a commit"
@@ -454,8 +455,8 @@ class _Push:
         return [(store[name], None) for name in store if name not in known], made.id.decode()
 
     def update(self, commit: str) -> Callable[[Mapping[Ref, ObjectID]], dict[Ref, ObjectID]]:
-        """The update of the branch, for dulwich. It raises _MovedError if another client changed
-        the branch."""
+        """Return the update of the branch, for dulwich. It raises _MovedError if another client
+        changed the branch."""
 
         def update(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             there = refs.get(self._ref)
@@ -468,7 +469,7 @@ class _Push:
 
 
 def _select_only(head: str) -> Any:
-    """The function that selects one commit for a fetch."""
+    """Return the function that selects one commit for a fetch."""
 
     def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
         return [ObjectID(head.encode())]
@@ -482,7 +483,7 @@ def _on_progress(_progress: bytes) -> None:
 
 
 def _files(repo: MemoryRepo, head: bytes) -> list[File]:
-    """The regular files of a commit; hidden files and links are omitted. Raises TooMuch,
+    """Return the regular files of a commit; hidden files and links are omitted. Raises TooMuch,
     Exhausted."""
     commit = repo[ObjectID(head)]
     assert isinstance(commit, GitCommit), "a branch points to a commit"
@@ -507,7 +508,7 @@ def _files(repo: MemoryRepo, head: bytes) -> list[File]:
 
 
 def _login(target: Target) -> tuple[str, str]:
-    """User name and token; "" and "" without a token."""
+    """Return user name and token; "" and "" without a token."""
     token = target.credentials.token
     user = target.credentials.user or _TOKEN_USERS.get(target.type, "git")
     return (user, token) if token else ("", "")

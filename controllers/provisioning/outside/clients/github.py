@@ -43,15 +43,15 @@ class GitHub:
         self._tokens: OrderedDict[str, InstallationToken] = OrderedDict()
 
     def repository(self, target: Target) -> "GitHubSession":
-        """A session for one repository."""
+        """Return a session for one repository."""
         return GitHubSession(self, self._base_for(target), target)
 
     def app(self, app: App) -> "GitHubAppSession":
-        """A session for one app."""
+        """Return a session for one app."""
         return GitHubAppSession(self, self._base_of(app), app)
 
     def now(self) -> datetime:
-        """The current time."""
+        """Return the current time."""
         return self._rest.now()
 
     async def request(self, method: str, url: str, bearer: str, body: Any = None) -> RestResponse:
@@ -65,7 +65,7 @@ class GitHub:
         return await self._rest.request(method, url, headers, body)
 
     async def installation_token(self, base: str, app: App) -> InstallationToken:
-        """A token of the installation, reused until shortly before it expires.
+        """Return a token of the installation, reused until shortly before it expires.
 
         Raises NotAuthorized if GitHub rejects app, key or installation, and OutsideError.
         """
@@ -78,7 +78,7 @@ class GitHub:
         return token
 
     async def token_for(self, target: Target) -> InstallationToken:
-        """A new token of the target's app, limited to the target. Raises NotAuthorized,
+        """Return a new token of the target's app, limited to the target. Raises NotAuthorized,
         OutsideError."""
         app = target.credentials.app
         assert app is not None, "asked for repositories that log in with an app"
@@ -86,8 +86,8 @@ class GitHub:
         return await self._new_token(self._base_for(target), app, {"repositories": names})
 
     async def token_of(self, target: Target) -> str:
-        """The token for git operations: that of the target, or one of the installation of its app.
-        Raises NotAuthorized, OutsideError."""
+        """Return the token for git operations: that of the target, or one of the installation of
+        its app. Raises NotAuthorized, OutsideError."""
         app = target.credentials.app
         if app is None:
             return target.credentials.token
@@ -108,7 +108,7 @@ class GitHub:
         return InstallationToken(str(answer.body["token"]), expires, permissions)
 
     def _base_for(self, target: Target) -> str:
-        """The API of the host of a repository: Enterprise servers have their own."""
+        """Return the API of the host of a repository: Enterprise servers have their own."""
         if target.type == "github":
             return self._url
         if target.server_url:
@@ -130,26 +130,26 @@ class GitHubSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """The default branch according to GitHub; "" if it has none."""
+        """Return the default branch according to GitHub; "" if it has none."""
         return str((await self._repository()).get("default_branch") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch; None if the branch does not exist."""
+        """Return the commit of a branch; None if the branch does not exist."""
         found = await self._branch(branch)
         return str((found.get("commit") or {}).get("sha", "")) if found is not None else None
 
     async def branch_names(self) -> list[str]:
-        """The first hundred branches."""
+        """Return the first hundred branches."""
         answer = await self._request("GET", "/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether the branch is protected, as far as GitHub reports it."""
+        """Return whether the branch is protected, as far as GitHub reports it."""
         found = await self._branch(branch)
         return bool(found and found.get("protected"))
 
     async def may_write(self) -> bool:
-        """Whether the token can push."""
+        """Return whether the token can push."""
         app = self._target.credentials.app
         if app is not None:
             token = await self._github.installation_token(self._base, app)
@@ -158,7 +158,7 @@ class GitHubSession:
         return bool(permissions.get("push"))
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch, at most COMMITS."""
+        """Return the latest commits of a branch, at most COMMITS."""
         answer = await self._request(
             "GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}"
         )
@@ -239,25 +239,26 @@ class GitHubAppSession:
         self._memo = Memo()
 
     async def permissions(self) -> dict[str, str]:
-        """The permissions of the app."""
+        """Return the permissions of the app."""
         body = await self._memo("app", self._fetch_app)
         return dict(body.get("permissions") or {})
 
     async def installation_permissions(self) -> dict[str, str]:
-        """The permissions of the installation. Raises InstallationNotFound."""
+        """Return the permissions of the installation. Raises InstallationNotFound."""
         answer = await self._request(f"/app/installations/{self._app.installation_id}")
         if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
 
     async def installations(self) -> list[str]:
-        """The IDs of the first hundred installations."""
+        """Return the IDs of the first hundred installations."""
         answer = await self._request("/app/installations?per_page=100")
         listed = answer.body if isinstance(answer.body, list) else []
         return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
 
     async def repositories(self) -> list[str]:
-        """The repositories of the installation, at most PAGES pages. Raises NotAuthorized."""
+        """Return the repositories of the installation, at most PAGES pages. Raises
+        NotAuthorized."""
         await self.installation_permissions()
         token = await self._github.installation_token(self._base, self._app)
         found: list[str] = []

@@ -33,26 +33,27 @@ class GitLabSession:
         self._base = f"{parts.scheme}://{parts.netloc}/api/v4/projects/{path}"
 
     async def default_branch(self) -> str:
-        """The default branch according to GitLab; "" if the project has no branches yet."""
+        """Return the default branch according to GitLab; "" if the project has no branches yet."""
         return str((await self._project()).get("default_branch") or "")
 
     async def head(self, branch: str) -> str | None:
-        """The commit of a branch; None if the branch does not exist."""
+        """Return the commit of a branch; None if the branch does not exist."""
         found = await self._branch(branch)
         return str((found.get("commit") or {}).get("id", "")) if found is not None else None
 
     async def branch_names(self) -> list[str]:
-        """The first hundred branches."""
+        """Return the first hundred branches."""
         answer = await self._fetch("/repository/branches?per_page=100")
         return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
-        """Whether protection rules prevent this token from pushing to the branch."""
+        """Return whether protection rules prevent this token from pushing to the branch."""
         found = await self._branch(branch)
         return bool(found and found.get("protected") and not found.get("can_push"))
 
     async def may_write(self) -> bool:
-        """Whether the project or its group gives the owner of the token sufficient access."""
+        """Return whether the project or its group gives the owner of the token sufficient
+        access."""
         permissions = (await self._project()).get("permissions") or {}
         levels = [
             int((permissions.get(name) or {}).get("access_level") or 0)
@@ -61,7 +62,7 @@ class GitLabSession:
         return max(levels) >= DEVELOPER
 
     async def history(self, branch: str) -> list[Commit]:
-        """The latest commits of a branch, at most COMMITS."""
+        """Return the latest commits of a branch, at most COMMITS."""
         query = f"ref_name={quote(branch, safe='')}&per_page={COMMITS}"
         answer = await self._fetch(f"/repository/commits?{query}")
         return [_commit(each, self._rest.now()) for each in answer.items()]

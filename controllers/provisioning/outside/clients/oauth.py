@@ -16,7 +16,8 @@ _PATHS = {
 
 
 async def exchange(rest: RestClient, grant: Grant) -> tuple[str, float]:
-    """The token and its lifetime in seconds, 0 for no limit. Raises NotAuthorized, OutsideError."""
+    """Return the token and its lifetime in seconds, 0 for no limit. Raises NotAuthorized,
+    OutsideError."""
     form = {
         "grant_type": "authorization_code",
         "code": grant.code,

@@ -15,7 +15,7 @@ class Providers:
         self._rest = rest
 
     def open(self, target: Target) -> Session:
-        """A session for one repository of type gitlab or bitbucket."""
+        """Return a session for one repository of type gitlab or bitbucket."""
         if target.type == "gitlab":
             return GitLabSession(self._rest, target)
         return BitbucketSession(self._rest, self._bitbucket_url, target)

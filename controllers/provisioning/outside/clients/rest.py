@@ -39,7 +39,7 @@ class RestResponse:
     body: Any
 
     def object(self) -> dict[str, Any]:
-        """The body of a 200 response that is an object. Raises NotAuthorized,
+        """Return the body of a 200 response that is an object. Raises NotAuthorized,
         RepositoryNotFound."""
         if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise NotAuthorized(self.code)
@@ -48,7 +48,7 @@ class RestResponse:
         return self.body
 
     def items(self) -> list[dict[str, Any]]:
-        """The body of a 200 response that is a list of objects. Raises NotAuthorized,
+        """Return the body of a 200 response that is a list of objects. Raises NotAuthorized,
         RepositoryNotFound."""
         if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise NotAuthorized(self.code)
@@ -78,7 +78,7 @@ class RestClient:
             await session.close()
 
     def now(self) -> datetime:
-        """The current time."""
+        """Return the current time."""
         return self._clock.now()
 
     async def request(
@@ -137,8 +137,8 @@ class RestClient:
             raise Unreachable(host, f"host {host} closed the connection") from error
 
     def _session(self, url: str) -> aiohttp.ClientSession:
-        """The session for a URL: URLs of the operator are trusted, hosts of users pass the guard.
-        Raises Unreachable."""
+        """Return the session for a URL: URLs of the operator are trusted, hosts of users pass the
+        guard. Raises Unreachable."""
         is_trusted = any(same_origin(trusted, url) for trusted in self._trusted_urls)
         if not is_trusted:
             refuse_literal(self._guard, urls.host_of(url))
@@ -195,8 +195,8 @@ def _is_limit(response: RestResponse) -> bool:
 
 
 def _limited_until(response: RestResponse, now: datetime) -> datetime | None:
-    """The time when the limit ends; the header contains a time or a number of seconds. None if it
-    contains neither."""
+    """Return the time when the limit ends; the header contains a time or a number of seconds. None
+    if it contains neither."""
     retry = response.headers.get("Retry-After", "")
     reset = (
         response.headers.get("X-RateLimit-Reset") or response.headers.get("RateLimit-Reset") or ""
@@ -209,7 +209,7 @@ def _limited_until(response: RestResponse, now: datetime) -> datetime | None:
 
 
 def moment(text: Any, otherwise: datetime) -> datetime:
-    """The time in an RFC 3339 text; `otherwise` for any other text."""
+    """Return the time in an RFC 3339 text; `otherwise` for any other text."""
     try:
         return datetime.fromisoformat(str(text))
     except ValueError:
@@ -217,7 +217,7 @@ def moment(text: Any, otherwise: datetime) -> datetime:
 
 
 def same_origin(url: str, other: str) -> bool:
-    """Whether two URLs have the same scheme, host and port."""
+    """Return whether two URLs have the same scheme, host and port."""
     first, second = urlsplit(url), urlsplit(other)
     return (first.scheme, first.netloc) == (second.scheme, second.netloc)
 

@@ -411,7 +411,7 @@ def _members(resources: Object | None, member: str) -> dict[str, str]:
 
 
 def _unresizable(resources: Object | None, member: str) -> dict[str, str]:
-    """The requests or limits of other resources than cpu and memory."""
+    """Return the requests or limits of other resources than cpu and memory."""
     amounts = _members(resources, member)
     return {name: amount for name, amount in amounts.items() if name not in _RESIZABLE}
 

@@ -61,7 +61,7 @@ class Memory:
             fill(server.port)
 
     def due(self, number):
-        """Whether the warm-up ends with this round."""
+        """Return whether the warm-up ends with this round."""
         return self._measures and self._before is None and number >= self._warm_up
 
     def begin(self):

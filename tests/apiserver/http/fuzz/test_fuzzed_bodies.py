@@ -55,7 +55,7 @@ STEPS = [{"op": "add", "path": "/spec/any", "value": {"b": 1}},
 
 
 def seeds(crd):
-    """Valid requests, to be mutated: method, path, media type, body."""
+    """Return valid requests, to be mutated: method, path, media type, body."""
     found = [("POST", CRDS, MEDIA[0], crd), ("PUT", f"{CRDS}/fuzz.example.com", MEDIA[0], crd),
              ("PATCH", f"{CRDS}/fuzz.example.com", MEDIA[2], crd),
              ("PATCH", f"{CRDS}/fuzz.example.com", MEDIA[4], crd)]  # fmt: skip
@@ -74,7 +74,7 @@ def seeds(crd):
 
 
 def crd_of(base):
-    """The CRD of another kind, with more features of schemas."""
+    """Return the CRD of another kind, with more features of schemas."""
     crd = copy.deepcopy(base)
     crd["metadata"]["name"] = "fuzz.example.com"
     crd["spec"]["names"] = {"plural": "fuzz", "kind": "Fuzz"}

@@ -58,7 +58,7 @@ HEADERS = [
 
 
 def request(rng):
-    """A complete and mostly valid request."""
+    """Return a complete and mostly valid request."""
     method = rng.choice(METHODS[:8] if rng.random() < 0.8 else METHODS)
     path = rng.choice(PATHS)
     version = b"HTTP/1.1" if rng.random() < 0.9 else rng.choice([b"HTTP/1.0", b"HTTP/2", b"", b"X"])
@@ -79,7 +79,7 @@ def request(rng):
 
 
 def damage(rng, data):
-    """The request as a broken client sends it."""
+    """Return the request as a broken client sends it."""
     data = bytearray(data)
     for _ in range(rng.randrange(4)):
         at = rng.randrange(len(data) + 1)
@@ -102,7 +102,7 @@ def damage(rng, data):
 
 
 def stream(rng):
-    """The bytes of one connection: one or several requests, or noise."""
+    """Return the bytes of one connection: one or several requests, or noise."""
     if rng.random() < 0.03:
         return rng.randbytes(rng.randrange(1, 3000))
     parts = [request(rng) for _ in range(rng.choice([1, 1, 1, 2, 5]))]

@@ -102,7 +102,7 @@ def aim(case):
 
 
 def targets(url):
-    """Documents with one of their paths, as many as needed; each group equally often."""
+    """Yield documents with one of their paths, as many as needed; each group equally often."""
     rng = random.Random(SEED)
     links = requests.get(f"{url}/openapi/v3", timeout=PATIENCE).json()["paths"]
     documents = {}

@@ -43,7 +43,7 @@ RULING = [  # what one conversation leaves would rule the next
 
 
 def conversations():
-    """Each case with its requests: definitions and objects first, then the steps."""
+    """Yield each case with its requests: definitions and objects first, then the steps."""
     for path in sorted((CONFORMANCE / "cases").glob("*.yaml")):
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         try:
@@ -69,7 +69,7 @@ def conversations():
 
 
 def changed_path(rng, target):
-    """Another path or query."""
+    """Return another path or query."""
     path, _, query = target.partition("?")
     parts = path.split("/")
     at, action = rng.randrange(1, len(parts)) if len(parts) > 1 else 0, rng.randrange(4)
@@ -85,7 +85,7 @@ def changed_path(rng, target):
 
 
 def changed(rng, request):
-    """The request to send: method, target, media type, bytes, Accept."""
+    """Return the request to send: method, target, media type, bytes, Accept."""
     method, target, media, body = request
     if rng.random() < 0.2:
         target = changed_path(rng, target)

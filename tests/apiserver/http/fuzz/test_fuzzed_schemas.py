@@ -35,7 +35,7 @@ FORMATS = ["date-time", "date", "int32", "int64", "byte", "ipv4", "email", "uri"
 
 
 def schema(rng, depth=0):
-    """A random schema, mostly valid."""
+    """Return a random schema, mostly valid."""
     kind = rng.choice(["object", "array", "string", "integer", "number", "boolean"])
     kind = kind if depth < 4 else "string"
     found = {"type": kind}
@@ -58,7 +58,7 @@ def schema(rng, depth=0):
 
 
 def extra(rng, depth):
-    """A random additional keyword, suitable or not."""
+    """Return a random additional keyword, suitable or not."""
     chosen = rng.randrange(10)
     if chosen < 2 and depth < 4:
         if rng.random() < 0.3:
@@ -82,7 +82,7 @@ def extra(rng, depth):
 
 
 def rule(rng):
-    """A CEL rule."""
+    """Return a CEL rule."""
     found = {"rule": rng.choice(RULES)}
     if rng.random() < 0.3:
         found["messageExpression"] = rng.choice(["'a'", "string(self)", "self.a", "1", "(", "''"])
@@ -96,7 +96,7 @@ def rule(rng):
 
 
 def crd(rng, plural):
-    """A CRD with a random schema."""
+    """Return a CRD with a random schema."""
     top = {"type": "object", "properties": {"spec": schema(rng), "status": schema(rng, 2)}}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
     if rng.random() < 0.5:

@@ -24,7 +24,7 @@ NOT_ACCEPTED = {
 
 
 def lines(word: str, minor: int) -> Iterator[tuple[str, Line, Word]]:
-    """The lines for fields of a type with a word, with the name of the type."""
+    """Yield the lines for fields of a type with a word, with the name of the type."""
     for file in sorted(table.FOLDER.glob("*.rules")):
         for paragraph in table.read(file.read_text(), file.name):
             if not table.holds(paragraph.words, minor):

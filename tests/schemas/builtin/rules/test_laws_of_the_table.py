@@ -58,7 +58,7 @@ BOUNDS = {
 
 
 def broken(word: Word, kind: str) -> Violation | None:
-    """A value of the kind that the word refuses; None if there is none."""
+    """Return a value of the kind that the word refuses; None if there is none."""
     own = (word.text if "{" not in word.text else None,)
     match word.name:
         case "required" | "filled":
@@ -85,7 +85,8 @@ def broken(word: Word, kind: str) -> Violation | None:
 
 
 def violations(name: str) -> Iterator[tuple[Line, Word, Violation]]:
-    """The possible violations in a type by a single value: each line once for each such word."""
+    """Yield the possible violations in a type by a single value: each line once for each such
+    word."""
     for line in PARAGRAPHS[name].lines(NEWEST):
         if line.element or not line.path or "[]." in line.field or line.find("ratchet"):
             continue
@@ -108,7 +109,7 @@ def set_at(value: Any, path: list[str], new: Any) -> None:
 
 
 def place_of(line: Line) -> str:
-    """The path of a line's errors."""
+    """Return the path of a line's errors."""
     word = line.find("at")
     if word is None:
         return line.field
@@ -116,7 +117,7 @@ def place_of(line: Line) -> str:
 
 
 def reads(line: Line, field: str) -> bool:
-    """Whether a line is about a field, or may read it in a function or condition."""
+    """Return whether a line is about a field, or may read it in a function or condition."""
     condition = line.find("if")
     names = condition.value if condition is not None else ""
     return (
@@ -129,7 +130,7 @@ def reads(line: Line, field: str) -> bool:
 
 
 def holds(name: str, line: Line, value: Any) -> bool:
-    """Whether the line's condition holds for the struct."""
+    """Return whether the line's condition holds for the struct."""
     word = line.find("if")
     if word is None:
         return True
