@@ -17,6 +17,7 @@ BUILDERS = {
     "apiserver/defaults/contents/roles.py": {"_read"},
     "apiserver/access/security.py": {"build"},
     "apiserver/sources/compatibility.py": {"_serves"},
+    "apiserver/root/plugins.py": {"_device_rights"},
     "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
     "schemas/builtin/definitions.py": {"_version"},

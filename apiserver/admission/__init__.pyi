@@ -15,6 +15,7 @@ from inkube.apiserver.admission.defaultclasses import StorageProtection as Stora
 from inkube.apiserver.admission.defaultclasses import TaintNewNodes as TaintNewNodes
 from inkube.apiserver.admission.denials import ExternalAddresses as ExternalAddresses
 from inkube.apiserver.admission.denials import OwnerRights as OwnerRights
+from inkube.apiserver.admission.devicerights import DeviceRights as DeviceRights
 from inkube.apiserver.admission.escalation import Escalation as Escalation
 from inkube.apiserver.admission.eventrates import EventRateLimit as EventRateLimit
 from inkube.apiserver.admission.lifecycle import NamespaceLifecycle as NamespaceLifecycle

@@ -9,9 +9,11 @@ from pathlib import Path
 from inkube.apiserver import admission, webhooks
 from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
+from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemFields
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
+from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Store
 
@@ -22,6 +24,7 @@ _ATTRIBUTES = ("storage.k8s.io", "volumeattributesclasses")
 _REQUESTS = ("certificates.k8s.io", "certificatesigningrequests")
 _SERVICES = ("", "services")
 _INGRESSES = ("networking.k8s.io", "ingresses")
+_DEVICE_CLAIMS = ("resource.k8s.io", "resourceclaims")
 
 _EVENTS = (("", "events"), ("events.k8s.io", "events"))
 _OF_NODES = (
@@ -72,6 +75,7 @@ def in_order(
         ),
         NamespaceLifecycle(store),
         *security.rights,
+        *_device_rights(authorizer, minor),
         _late_plugin("NamespaceExists", None, lambda: admission.NamespaceExists(store)),
         _late_plugin(
             "LimitPodHardAntiAffinityTopology", (_PODS,), lambda: admission.HardTopologies()
@@ -163,6 +167,12 @@ def in_order(
         QuotaAdmission(store),  # last, because it counts the objects that it admits
     ]
     return [plugin for plugin in every if plugin.name not in left_out]
+
+
+def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]:
+    if not gates.is_on("DRAResourceClaimGranularStatusAuthorization", minor):
+        return ()
+    return (_late_plugin("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
 
 
 def _settings(
