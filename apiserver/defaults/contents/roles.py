@@ -57,7 +57,7 @@ def objects(minor: int = releases.NEWEST.minor) -> Iterator[tuple[str, Object]]:
     for name, user in _USERS.items():
         yield "clusterrolebindings", _binding(name, [_subject("User", user)])
     yield "clusterrolebindings", _binding("system:kube-dns", [_account("kube-dns")])
-    yield from _in_namespaces()
+    yield from _in_namespaces(minor)
 
 
 def rules(name: str, minor: int) -> Sequence[Object]:
@@ -138,7 +138,7 @@ def _binding(role: str, subjects: list[Object]) -> Object:
     return {**binding, "subjects": subjects} if subjects else binding
 
 
-def _in_namespaces() -> Iterator[tuple[str, Object]]:
+def _in_namespaces(minor: int) -> Iterator[tuple[str, Object]]:
     reader = "extension-apiserver-authentication-reader"
     authentication_reader = _core_rule(
         _READ_VERBS, "configmaps", "extension-apiserver-authentication"
@@ -155,6 +155,8 @@ def _in_namespaces() -> Iterator[tuple[str, Object]]:
             for plural in ("leases", "leasecandidates")
         ]
         subjects = [_subject("User", f"system:{name}"), _account(name)]
+        if name == _LEADERS[0] and releases.holds("1.36..", minor):
+            subjects.append(_account("leader-election-controller"))
         yield from _own(f"system::leader-locking-{name}", _SYSTEM, rules, subjects)
     signer = [_account("bootstrap-signer")]
     events = {"verbs": [*_EVENTS], "apiGroups": ["", "events.k8s.io"], "resources": ["events"]}

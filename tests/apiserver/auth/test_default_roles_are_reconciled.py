@@ -1,6 +1,12 @@
 """Default roles and bindings at the next start: what is missing comes back, what is more stays."""
 
+import hashlib
+import json
+
+import pytest
+
 from inkube import APIServer
+from inkube.apiserver.defaults.contents import roles
 
 RBAC = "rbac.authorization.k8s.io/v1"
 ROLE = "system:kube-scheduler"
@@ -38,3 +44,26 @@ async def test_a_start_adds_what_default_roles_lack(tmp_path) -> None:
         kept = await server.client.get(f"{RBAC}/clusterroles", "system:discovery")
         assert not kept.get("rules")
         assert await server.client.get(f"{RBAC}/clusterroles", "system:basic-user")
+
+
+PUBLISHED = {
+    "clusterroles": (67, "451d84dd35e702e4"),
+    "clusterrolebindings": (51, "1b416dd196eab88a"),
+    "roles": (7, "b6fe795956a9747f"),
+    "rolebindings": (7, "f97a75c0776c038b"),
+}
+"""Plural → the number of default objects of kube-apiserver 1.36.2, and a digest of them."""
+AGGREGATED = ("admin", "edit", "view")
+
+
+@pytest.mark.parametrize("plural", PUBLISHED)
+def test_default_roles_are_those_of_kube_apiserver(plural: str) -> None:
+    found = {}
+    for kind, role in roles.objects(36):
+        meta = role["metadata"]
+        if kind == plural and meta["name"] not in AGGREGATED:
+            members = {name: role.get(name) or [] for name in ("rules", "subjects", "roleRef")}
+            name = f"{meta.get('namespace', '')}/{meta['name']}"
+            found[name] = members | {"labels": meta["labels"]}
+    digest = hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    assert (len(found), digest[:16]) == PUBLISHED[plural]
