@@ -14,7 +14,7 @@ BUILDERS = {
         "handles"
     },  # called once for each kind: `Chain` caches the result
     "apiserver/discovery/health.py": {"_of_minor"},
-    "apiserver/defaults/contents/roles.py": {"_read"},
+    "apiserver/defaults/contents/roles.py": {"_in_namespaces", "_read"},
     "apiserver/access/security.py": {"build"},
     "apiserver/sources/compatibility.py": {"_serves"},
     "apiserver/root/plugins.py": {"_device_rights"},

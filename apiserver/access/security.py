@@ -6,7 +6,7 @@ addresses need a token file or a client certificate authority.
 
 import contextlib
 import ssl
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,8 @@ class Security:
     """Plugins that check roles and bindings after other plugins have changed them."""
     uses_roles: bool
     """Whether roles and bindings grant permissions."""
+    config_files: "Sequence[configs.reloading.ConfigFile]"
+    """Configuration files that are read again when they change."""
     certificate: tls.Certificate | None
 
 
@@ -142,7 +144,7 @@ def build(
         return client
 
     outgoing = Lazy(connected)
-    authorizer, roles = _authority(options, store, outgoing, now, node_rules)
+    authorizer, roles, authorization_files = _authority(options, store, outgoing, now, node_rules)
     guarded = not isinstance(authorizer, AlwaysAllow | AlwaysDeny)
     allows_all = isinstance(authorizer, AlwaysAllow)
     rights = (admission.CreateRights(authorizer),) if guarded else ()
@@ -157,6 +159,10 @@ def build(
     config = options.authentication_config
     settings = None if config is None else configs.authentication.read(config)
     is_anonymous, paths = settings.anonymous if settings else (options.anonymous_auth, None)
+    sources = _webhook_sources(options, outgoing, now)
+    authentication_files = (
+        _join_issuers(sources, options, settings, outgoing, now) if settings is not None else ()
+    )
     authenticator = Authenticator(
         _accounts(options, store, system_fields, keys),
         fallback=_fallback(is_open=is_open, allows_all=allows_all) if is_anonymous else None,
@@ -166,7 +172,7 @@ def build(
         advice=_OPEN if is_open else "",
         stored_tokens=_stored_tokens(options, store, system_fields),
         front_proxy=_front_proxy(options),
-        sources=_token_sources(options, settings, outgoing, now),
+        sources=sources,
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
@@ -180,6 +186,7 @@ def build(
         rights=rights,
         escalation=escalation,
         uses_roles=roles is not None,
+        config_files=(*authentication_files, *authorization_files),
         certificate=serving_certificate,
     )
 
@@ -190,32 +197,39 @@ def _authority(
     outgoing: "Callable[[], auth.Outgoing]",
     now: Callable[[], float],
     node_rules: Callable[[], Sequence[Rule]],
-) -> "tuple[Authorizer, auth.RBAC | None]":
-    """Return the authorizer, and the part of it that reads roles. Loads only the modes that the
-    options name. Raises ValueError, OSError."""
-    modes: Sequence[str] = _modes(options)
-    webhooks: Iterator[Authorizer] = iter(())
-    if options.authorization_config is not None:
-        read = configs.authorization.read(options.authorization_config)
-        modes = read.types
-        if read.webhooks:
-            webhooks = configs.authorization.webhooks(read, outgoing(), now)
+) -> "tuple[Authorizer, auth.RBAC | None, Sequence[configs.reloading.ConfigFile]]":
+    """Return the authorizer, the part of it that reads roles, and the file that it follows. Loads
+    only the modes that the options name. Raises ValueError, OSError."""
+    config = options.authorization_config
+    read = None if config is None else configs.authorization.read(config)
+    modes = _modes(options) if read is None else read.types
     roles = auth.RBAC(store) if "RBAC" in modes else None
-    authorizers: list[Authorizer] = []
+    own: dict[str, Authorizer] = {"RBAC": roles} if roles is not None else {}
     for mode in modes:
-        if mode == "RBAC" and roles is not None:
-            authorizers.append(roles)
-        elif mode == "Webhook":
-            authorizers.append(next(webhooks))
-        elif mode == "ABAC":
-            authorizers.append(auth.ABAC(_policy_file(options)))
+        if mode == "ABAC":
+            own[mode] = auth.ABAC(_policy_file(options))
         elif mode == "Node":
-            authorizers.append(auth.NodeAuthorizer(store, node_rules, options.release.minor))
-        else:
-            authorizers.append(AlwaysDeny() if mode == "AlwaysDeny" else AlwaysAllow())
-    if modes[0] in _ALONE and len(modes) == 1:
-        return authorizers[0], roles
-    return auth.Several(authorizers), roles
+            own[mode] = auth.NodeAuthorizer(store, node_rules, options.release.minor)
+        elif mode not in ("RBAC", "Webhook"):
+            own[mode] = AlwaysDeny() if mode == "AlwaysDeny" else AlwaysAllow()
+    if read is None:
+        alone = modes[0] in _ALONE and len(modes) == 1
+        several = [own[mode] for mode in modes]
+        return several[0] if alone else auth.Several(several), roles, ()
+
+    def in_order(read: "configs.authorization.Modes") -> list[Authorizer]:
+        webhooks = iter(configs.authorization.webhooks(read, outgoing(), now))
+        return [next(webhooks) if mode == "Webhook" else own[mode] for mode in read.types]
+
+    authorizers = in_order(read)
+    if isinstance(config, Mapping):
+        return auth.Several(authorizers), roles, ()
+
+    async def reload() -> None:
+        authorizers[:] = in_order(configs.authorization.read(config, required=set(own)))
+
+    file = configs.reloading.ConfigFile(Path(config), "authorization", reload)
+    return auth.Several(authorizers), roles, (file,)
 
 
 def _modes(options: Options) -> list[str]:
@@ -333,32 +347,60 @@ def _fallback(*, is_open: bool, allows_all: bool) -> User | None:
     return None if allows_all else ANONYMOUS
 
 
-def _token_sources(
+def _join_issuers(
+    sources: "list[TokenSource]",
     options: Options,
-    settings: "configs.authentication.Settings | None",
+    settings: "configs.authentication.Settings",
     outgoing: "Callable[[], auth.Outgoing]",
     now: Callable[[], float],
+) -> "Sequence[configs.reloading.ConfigFile]":
+    """Put JWT issuers before other sources of users, and return the file that they follow. Raises
+    ValueError, OSError."""
+    config = options.authentication_config
+
+    def issuers(settings: "configs.authentication.Settings") -> "list[auth.Issuer]":
+        own = tuple(options.service_account_issuer) or (ISSUER,)
+        algorithms = options.oidc_signing_algs
+        members = settings.issuers
+        client = outgoing()
+        return configs.authentication.issuers(members, client, now, own=own, algorithms=algorithms)
+
+    current: Sequence[TokenSource] = issuers(settings) if settings.issuers else ()
+    sources[:0] = current
+    if isinstance(config, Mapping):
+        return ()
+
+    async def reload() -> None:
+        nonlocal current
+        changed = configs.authentication.read(config, anonymous=settings.anonymous)
+        found = issuers(changed) if changed.issuers else []
+        for issuer in found:
+            if failure := await issuer.initialize():
+                raise configs.reloading.NotReadyError(failure)
+        sources[: len(current)] = found
+        current = found
+
+    return (configs.reloading.ConfigFile(Path(config), "authentication", reload),)
+
+
+def _webhook_sources(
+    options: Options, outgoing: "Callable[[], auth.Outgoing]", now: Callable[[], float]
 ) -> "list[TokenSource]":
-    """Return what verifies the tokens of other issuers. Raises ValueError, OSError."""
-    sources: list[TokenSource] = []
-    issuers = tuple(options.service_account_issuer) or (ISSUER,)
-    if settings is not None and settings.issuers:
-        sources += configs.authentication.issuers(
-            settings.issuers, outgoing(), now, own=issuers, algorithms=options.oidc_signing_algs
-        )
+    """Return the webhook that verifies tokens, if there is one. Raises ValueError, OSError."""
     path = options.authentication_token_webhook_config_file
-    if path is not None:
-        webhook = auth.Webhook(auth.webhookcalls.read(path), outgoing())
-        sources.append(
-            auth.TokenWebhook(
-                webhook,
-                tuple(options.api_audiences) or issuers[:1],
-                now,
-                version=options.authentication_token_webhook_version,
-                ttl=options.authentication_token_webhook_cache_ttl,
-            )
+    if path is None:
+        return []
+    webhook = auth.Webhook(auth.webhookcalls.read(path), outgoing())
+    issuers = tuple(options.service_account_issuer) or (ISSUER,)
+    return [
+        auth.TokenWebhook(
+            webhook,
+            tuple(options.api_audiences) or issuers[:1],
+            now,
+            version=options.authentication_token_webhook_version,
+            ttl=options.authentication_token_webhook_cache_ttl,
         )
-    return sources
+    ]
 
 
 def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:

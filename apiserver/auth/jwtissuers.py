@@ -82,6 +82,10 @@ class Issuer:
                 )
         return VerifiedToken(self._mapper.user(claims), ())
 
+    async def initialize(self) -> str:
+        """Fetch the keys before the first token. Returns why that failed, or ""."""
+        return "" if self._keys else await self._fetch()
+
     def _check_claims(self, claims: Object) -> None:
         audiences = claims.get("aud") or []
         audiences = [audiences] if isinstance(audiences, str) else audiences

@@ -285,6 +285,14 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_admission_webhook_request_total": _Described(
         "counter", "[ALPHA] Calls of admission webhooks.", "name type operation code rejected"
     ),
+    **{
+        f"apiserver_{config}_config_controller_automatic_reloads_total": _Described(
+            "counter",
+            f"[BETA] Times that the file of {config} was read again.",
+            "status apiserver_id_hash",
+        )
+        for config in ("authentication", "authorization")
+    },
     "apiserver_current_inflight_requests": _Described(
         "gauge",
         "[STABLE] The highest number of running requests since these metrics were last read.",

@@ -4,7 +4,9 @@
 """
 
 import contextlib
+import hashlib
 import os
+import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,12 +14,14 @@ from typing import Self
 
 from inkube import controllers
 from inkube.apiserver import (
+    access,
     actions,
     auth,
     console,
     control,
     discovery,
     http,
+    manifests,
     requestwaits,
     subresources,
     watching,
@@ -117,6 +121,8 @@ async def start_serving(
     )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
+    if core.security.config_files:
+        await stack.enter_async_context(_reloading(core).running())
     app = App(application)
     # a second time, so that requests end while the store is open; a second cleanup has no effect
     stack.push_async_callback(listener.runner.cleanup)
@@ -125,6 +131,17 @@ async def start_serving(
     stack.push_async_callback(_close_forwarded, parts)
     stack.callback(streaming_parts.close)
     listener.serve(app)
+
+
+def _reloading(core: Core) -> "access.configs.reloading.Reloading":
+    """Return what reads configuration files again when they change."""
+    files = core.security.config_files
+    edited = manifests.EditedFiles(lambda: [each.path for each in files])
+    name = controllers.core.identity.name_of(socket.gethostname())
+    identity = hashlib.sha256(name.encode()).hexdigest()
+    return access.configs.reloading.Reloading(
+        files, edited.wait_for_change, core.samples, f"sha256:{identity}"
+    )
 
 
 async def _close_forwarded(parts: Parts) -> None:

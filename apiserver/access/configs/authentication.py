@@ -60,20 +60,30 @@ class Settings(NamedTuple):
     issuers: Sequence[Object] = ()
 
 
-def read(source: "Path | str | Mapping[str, Any]") -> Settings:
-    """Read a file, or an object. Raises ValueError for another kind and for unknown members."""
+def read(
+    source: "Path | str | Mapping[str, Any]", *, anonymous: Anonymous | None = None
+) -> Settings:
+    """Read a file, or an object. With `anonymous`, it must say the same about anonymous requests.
+    Raises ValueError for another kind and for unknown members."""
     members = objects.read(source, "AuthenticationConfiguration", _SHAPE, _WHAT)
+    settings = Settings(_anonymous(members), members.get("jwt") or ())
+    if anonymous is not None and settings.anonymous != anonymous:
+        why = "changed from initial configuration file"
+        raise _invalid([fielderrors.forbidden("anonymous", why)])
+    return settings
+
+
+def _anonymous(members: Object) -> Anonymous:
     anonymous = members.get("anonymous")
-    issuers = members.get("jwt") or ()
     if anonymous is None:
-        return Settings(Anonymous(), issuers)
+        return Anonymous()
     conditions = anonymous.get("conditions")
     is_enabled = bool(anonymous.get("enabled"))
     if conditions and not is_enabled:
         why = "enabled should be set to true when conditions are defined"
         raise _invalid([fielderrors.invalid("anonymous.conditions", conditions, why)])
     paths = None if conditions is None else frozenset(each.get("path", "") for each in conditions)
-    return Settings(Anonymous(is_enabled, paths or None), issuers)
+    return Anonymous(is_enabled, paths or None)
 
 
 def issuers(

@@ -4,7 +4,7 @@ Loaded only if there is more than one mode, or a mode with a file. Follows
 pkg/kubeapiserver/options/authorization.go and apiserver/pkg/apis/apiserver/validation.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -52,19 +52,44 @@ class Modes(NamedTuple):
     webhooks: Sequence[tuple["auth.WebhookSettings", Path, float]] = ()
 
 
-def read(source: "Path | str | Mapping[str, Any]") -> Modes:
-    """Read a file, or an object. Raises ValueError."""
+def read(
+    source: "Path | str | Mapping[str, Any]", required: Collection[str] | None = None
+) -> Modes:
+    """Read a file, or an object. With `required`, it must contain exactly these types and webhooks.
+    Raises ValueError."""
     members = objects.read(source, _KIND, _SHAPE, _KIND)
     authorizers = members.get("authorizers") or ()
     conditions: list[list[Expression]] = []
     errors = list(_problems(authorizers, conditions))
     if errors:
         raise ValueError(fielderrors.joined(errors))
+    _check_types(authorizers, required)
     webhooks = (each for each in authorizers if each["type"] == "Webhook")
     return Modes(
         [each["type"] for each in authorizers],
         [_webhook(*pair) for pair in zip(webhooks, conditions, strict=True)],
     )
+
+
+def _check_types(authorizers: Sequence[Object], required: Collection[str] | None) -> None:
+    """Raise ValueError for a wrong name or set of authorizers that are no webhooks
+    (pkg/kubeapiserver/authorizer, LoadAndValidateData and newForConfig)."""
+    names = {each["type"]: each["name"] for each in authorizers if each["type"] != "Webhook"}
+    problems = [
+        f"expected name {kind.lower()} for authorizer {kind} instead of {name}"
+        for kind, name in names.items()
+        if name != kind.lower()
+    ]
+    if required is not None:
+        if missing := sorted({*required} - {*names}):
+            problems.append(f"missing required types: [{' '.join(missing)}]")
+        problems += (
+            f"authorizer type {kind} is not allowed if it was not enabled at initial server startup"
+            for kind in names
+            if kind not in required
+        )
+    if problems:
+        raise ValueError(problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]")
 
 
 def _webhook(

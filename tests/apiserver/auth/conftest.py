@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import openid
 import pytest
 
 from inkube.apiserver.server import APIServer, Options
@@ -71,3 +72,10 @@ async def ask_open() -> AsyncIterator[Caller]:
     """An open server."""
     async with APIServer() as server, aiohttp.ClientSession() as session:
         yield Caller(server, session)
+
+
+@pytest.fixture
+async def issuer() -> AsyncIterator[openid.Issuer]:
+    """A running issuer of tokens."""
+    async with openid.running() as running:
+        yield running

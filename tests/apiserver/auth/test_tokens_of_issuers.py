@@ -3,15 +3,12 @@
 import base64
 import contextlib
 import json
-import ssl
 import time
 
 import aiohttp
 import jwt
 import pytest
-import trustme
-from aiohttp import web
-from cryptography.hazmat.primitives.asymmetric import ec
+from openid import BY_CLAIM, configuration
 
 from inkube import APIServer
 from inkube.apiserver.access.configs import authentication as authenticationconfig
@@ -20,7 +17,6 @@ from inkube.apiserver.auth import Outgoing
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 TOKEN_REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
-BY_CLAIM = {"username": {"claim": "sub", "prefix": "corp:"}}
 MAPPED = {
     "username": {"expression": "claims.email_verified ? claims.email : claims.sub"},
     "groups": {"expression": "claims.roles.map(r, 'team-' + r)"},
@@ -30,64 +26,6 @@ MAPPED = {
         {"key": "example.com/none", "valueExpression": "''"},
     ],
 }
-
-
-class Issuer:
-    """An OpenID issuer with one key at a time, which counts how often its keys are fetched."""
-
-    def __init__(self) -> None:
-        self.fetched = 0
-        self.url = self.authority = ""
-        self.rotate("first")
-
-    def rotate(self, key_id: str) -> None:
-        self.key, self.key_id = ec.generate_private_key(ec.SECP256R1()), key_id
-
-    def token(self, **claims) -> str:
-        made = {
-            "iss": self.url, "aud": ["kubernetes"], "sub": "7", "exp": time.time() + 600, **claims,
-        }  # fmt: skip
-        return jwt.encode(made, self.key, "ES256", headers={"kid": self.key_id})
-
-    async def configuration(self, _request: web.Request) -> web.Response:
-        return web.json_response({"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
-
-    async def keys(self, _request: web.Request) -> web.Response:
-        self.fetched += 1
-        key = jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
-        return web.json_response({"keys": [{"kty": "oct"}, {**key, "kid": self.key_id}]})
-
-
-@pytest.fixture
-async def issuer():
-    """A running issuer, with the authority of its certificate."""
-    made, authority = Issuer(), trustme.CA()
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
-    app = web.Application()
-    app.router.add_get("/.well-known/openid-configuration", made.configuration)
-    app.router.add_get("/keys", made.keys)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    made.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-    made.authority = authority.cert_pem.bytes().decode()
-    yield made
-    await runner.cleanup()
-
-
-def configuration(issuer, **members):
-    described = {
-        "url": issuer.url,
-        "audiences": ["kubernetes", "other"],
-        "audienceMatchPolicy": "MatchAny",
-        "certificateAuthority": issuer.authority,
-    }
-    return {
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "AuthenticationConfiguration",
-        "jwt": [{"issuer": described, "claimMappings": BY_CLAIM, **members}],
-    }
 
 
 @contextlib.asynccontextmanager
