@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.schemas.builtin import podreferences
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
@@ -19,18 +20,17 @@ PATIENCE = 1.8
 Upstream looks ten times, with the same random pause of 100 to 199 ms between two looks: it gives up
 after 0.9 to 1.8 s. Here an account is noticed at once, so only the longest of these counts.
 """
-_MIRROR = "kubernetes.io/config.mirror"
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 _PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _VOLUME = "kube-api-access-"
 _SECONDS = 3607
 """The validity of the token in seconds: one hour, plus a margin for the kubelet to fetch the next
 one."""
-_CONTAINERS = (
-    ("initContainers", "init container"),
-    ("containers", "container"),
-    ("ephemeralContainers", "ephemeral container"),
-)
+_KINDS = {
+    "initContainers": "init container",
+    "containers": "container",
+    "ephemeralContainers": "ephemeral container",
+}
 
 
 class ServiceAccounts(Plugin):
@@ -48,7 +48,7 @@ class ServiceAccounts(Plugin):
 
     async def mutate(self, write: Write) -> None:
         pod, request = write.object, write.request
-        if pod is None or request.subresource or _is_mirror(pod):
+        if pod is None or request.subresource or podreferences.is_mirror(pod):
             return
         spec = pod["spec"]
         name = spec.get("serviceAccountName") or DEFAULT
@@ -65,7 +65,7 @@ class ServiceAccounts(Plugin):
         pod, request = write.object, write.request
         if pod is None or request.subresource:
             return
-        if _is_mirror(pod):
+        if podreferences.is_mirror(pod):
             why = _wrong_with_mirror(pod["spec"])
         else:
             account = await self._account(pod, write)
@@ -121,11 +121,6 @@ class ServiceAccounts(Plugin):
             spec["volumes"] = [*volumes, {"name": name, "projected": _projected()}]
 
 
-def _is_mirror(pod: Object) -> bool:
-    """Return whether the pod is a kubelet's mirror of a static pod, which must not be changed."""
-    return _MIRROR in (pod["metadata"].get("annotations") or {})
-
-
 def _mounts(account: Object, spec: Object) -> bool:
     wanted = spec.get("automountServiceAccountToken")
     if wanted is None:
@@ -153,9 +148,9 @@ def _projected() -> Object:
 def _wrong_with_mirror(spec: Object) -> str:
     if spec.get("serviceAccountName"):
         return "a mirror pod may not reference service accounts"
+    if any(each.kind == "Secret" and each.name for each in podreferences.of_spec(spec)):
+        return "a mirror pod may not reference secrets"
     for volume in spec.get("volumes") or ():
-        if "secret" in volume:
-            return "a mirror pod may not reference secrets"
         sources = (volume.get("projected") or {}).get("sources") or ()
         if any("serviceAccountToken" in source for source in sources):
             return "a mirror pod may not use ServiceAccountToken volume projections"
@@ -166,29 +161,26 @@ def _not_referenced(account: Object, spec: Object) -> Iterator[str]:
     """Yield an error for each Secret of a pod that its account does not list. Only accounts that
     limit Secrets are checked."""
     allowed = {one.get("name") for one in account.get("secrets") or ()}
-    name = account["metadata"]["name"]
-    tail = f"is not allowed because service account {name} does not reference that secret"
-    for volume in spec.get("volumes") or ():
-        secret = (volume.get("secret") or {}).get("secretName")
-        if "secret" in volume and secret not in allowed:
-            yield f'volume with secret.secretName="{secret}" {tail}'
-    for member, kind in _CONTAINERS:
-        for container in spec.get(member) or ():
-            own = f"{kind} {container['name']} with"
-            for variable in container.get("env") or ():
-                source = (variable.get("valueFrom") or {}).get("secretKeyRef")
-                if source is not None and source.get("name") not in allowed:
-                    secret = f'secret.secretName="{source.get("name", "")}"'
-                    yield f"{own} envVar {variable['name']} referencing {secret} {tail}"
-            for each in container.get("envFrom") or ():
-                source = each.get("secretRef")
-                if source is not None and source.get("name") not in allowed:
-                    secret = f'secret.secretName="{source.get("name", "")}"'
-                    yield f"{own} envFrom referencing {secret} {tail}"
     pulled = {one.get("name") for one in account.get("imagePullSecrets") or ()}
-    for at, one in enumerate(spec.get("imagePullSecrets") or ()):
-        if one.get("name") not in pulled:
-            yield (
-                f'imagePullSecrets[{at}].name="{one.get("name", "")}" is not allowed because '
-                f"service account {name} does not reference that imagePullSecret"
-            )
+    tail = (
+        f"is not allowed because service account {account['metadata']['name']} does not reference"
+    )
+    for each in podreferences.of_spec(spec):
+        secret = f'secret.secretName="{each.name}"'
+        match each.path:
+            case ("imagePullSecrets", at):
+                if each.name not in pulled:
+                    yield f'imagePullSecrets[{at}].name="{each.name}" {tail} that imagePullSecret'
+            case _ if each.kind != "Secret" or each.name in allowed:
+                continue
+            case ("volumes", _, "secret"):
+                yield f"volume with {secret} {tail} that secret"
+            case (str(group), int(at), str(member), int(number), *_) if group in _KINDS:
+                container = spec[group][at]
+                variable = (
+                    f"envVar {container['env'][number]['name']}" if member == "env" else member
+                )
+                yield (
+                    f"{_KINDS[group]} {container['name']} with {variable} referencing {secret} "
+                    f"{tail} that secret"
+                )

@@ -4,14 +4,13 @@ A node is a user `system:node:NAME` of the group `system:nodes`. Follows
 plugin/pkg/admission/noderestriction and pkg/auth/nodeidentifier.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes, Authorizer, decided
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import releases, status
-from inkube.schemas.builtin import pem
+from inkube.schemas.builtin import pem, podreferences
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import Store
@@ -19,7 +18,6 @@ from inkube.storage import Store
 _AUDIENCES = 33
 """The minor since which nodes request only audiences of their pods
 (ServiceAccountNodeAudienceRestriction)."""
-_MIRROR = "kubernetes.io/config.mirror"
 _RESTRICTED = "node-restriction.kubernetes.io"
 _OWN_LABELS = frozenset(
     {
@@ -38,13 +36,33 @@ _OWN_LABELS = frozenset(
 )
 """The labels of Kubernetes that a kubelet may set (kubelet/pkg/apis/well_known_labels.go)."""
 _OWN_DOMAINS = ("kubelet.kubernetes.io", "node.kubernetes.io")
-_REFERENCES = {
-    "secrets": ("secretRef", "secretKeyRef", "secretName", "secret", "nodePublishSecretRef"),
-    "configmaps": ("configMap", "configMapRef", "configMapKeyRef"),
-    "clustertrustbundles": ("clusterTrustBundle",),
-    "persistentvolumeclaims": ("persistentVolumeClaim",),
+_REFERENCES = 34
+"""The minor since which mirror pods name no objects at all."""
+_EARLIER = {
+    "serviceaccounts": "a service account",
+    "secrets": "secrets",
+    "configmaps": "configmaps",
+    "persistentvolumeclaims": "persistentvolumeclaims",
+    "clustertrustbundles": "clustertrustbundles",
 }
-"""The members with which a pod refers to objects of a kind."""
+"""The objects that mirror pods did not name before, with their names in the texts."""
+_VOLUMES = {
+    "configMap": "configmaps (via configmap volumes)",
+    "secret": "secrets (via secret volumes)",
+    "csi": "csidrivers (via CSI volumes)",
+    "glusterfs": "endpoints (via glusterFS volumes)",
+    "persistentVolumeClaim": "persistentvolumeclaims",
+    "ephemeral": "persistentvolumeclaims (via ephemeral volumes)",
+    "azureFile": "secrets (via azureFile volumes)",
+}
+_PROJECTED = {
+    "configMap": "configmaps (via projected volumes)",
+    "secret": "secrets (via projected volumes)",
+    "serviceAccountToken": "serviceaccounts (via projected volumes)",
+    "clusterTrustBundle": "clustertrustbundles",
+    "podCertificate": "podcertificates",
+}
+"""Sources of volumes that need the API, with their names in the texts."""
 
 
 class NodeRestriction(Plugin):
@@ -59,6 +77,7 @@ class NodeRestriction(Plugin):
         self._store = store
         self._authorizer = authorizer
         self._restricts_audiences = minor >= _AUDIENCES
+        self._refuses_all = minor >= _REFERENCES
         self._checks: Mapping[tuple[str, str], Callable[[Write, str], None]] = {
             ("", "pods"): self._check_pod,
             ("", "nodes"): self._check_node,
@@ -112,11 +131,11 @@ class NodeRestriction(Plugin):
 
     def _check_mirror(self, write: Write, node: str, pod: Object) -> None:
         meta, named = pod["metadata"], quote(node)
-        if _MIRROR not in (meta.get("annotations") or {}):
+        if not podreferences.is_mirror(pod):
             raise refused(
                 write,
-                f"pod does not have {quote(_MIRROR)} annotation, node {named} can only create "
-                "mirror pods",
+                f"pod does not have {quote(podreferences.MIRROR)} annotation, node {named} can "
+                "only create mirror pods",
             )
         if _node_of(pod) != node:
             raise _only(write, node, "create pods with spec.nodeName set to itself")
@@ -143,12 +162,11 @@ class NodeRestriction(Plugin):
             raise refused(write, f"node {node} UID mismatch: expected {uid} got {actual}")
 
     def _check_references(self, write: Write, node: str, spec: Object) -> None:
-        if spec.get("serviceAccountName"):
-            raise _cannot_refer(write, node, "a service account")
-        present = {*_members(spec), *(("secretRef",) if spec.get("imagePullSecrets") else ())}
-        for kind, members in _REFERENCES.items():
-            if present & set(members):
-                raise _cannot_refer(write, node, kind)
+        found = _api_objects(spec)
+        if not self._refuses_all:
+            found = (_EARLIER[each] for each in found if each in _EARLIER)
+        for each in found:
+            raise refused(write, f"node {quote(node)} can not create pods that reference {each}")
 
     def _pod(self, write: Write, name: str) -> Object:
         """Return a pod in the namespace of the request. Raises StatusError 404."""
@@ -324,19 +342,21 @@ def _only(write: Write, node: str, allowed: str) -> status.StatusError:
     return refused(write, f"node {quote(node)} can only {allowed}")
 
 
-def _cannot_refer(write: Write, node: str, reference: str) -> status.StatusError:
-    return refused(write, f"node {quote(node)} can not create pods that reference {reference}")
-
-
-def _members(value: Any) -> Iterable[str]:
-    """Yield the names of all members in the volumes and containers of a pod."""
-    if isinstance(value, dict):
-        for name, member in value.items():
-            yield name
-            yield from _members(member)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _members(item)
+def _api_objects(spec: Object) -> Iterator[str]:
+    """Yield the objects that a pod names, as texts print them (podutil.HasAPIObjectReference)."""
+    if spec.get("serviceAccountName"):
+        yield "serviceaccounts"
+    kinds = {each.kind for each in podreferences.of_spec(spec) if each.name}
+    if "Secret" in kinds:
+        yield "secrets"
+    if "ConfigMap" in kinds:
+        yield "configmaps"
+    if spec.get("resourceClaims"):
+        yield "resourceclaims"
+    for volume in spec.get("volumes") or ():
+        yield from (what for source, what in _VOLUMES.items() if source in volume)
+        for each in (volume.get("projected") or {}).get("sources") or ():
+            yield from (what for source, what in _PROJECTED.items() if source in each)
 
 
 def _node_of(pod: Object) -> str:

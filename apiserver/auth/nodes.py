@@ -6,13 +6,14 @@ Loaded only with this mode. Follows plugin/pkg/auth/authorizer/node (node_author
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.authorizer import YES, HeldRules
 from inkube.apiserver.auth.rules import PreparedRule, Rule
 from inkube.apiserver.registry import User, keys
 from inkube.schemas import releases, selectors, status
+from inkube.schemas.builtin import podreferences
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
@@ -22,11 +23,9 @@ GROUP: Final = "system:nodes"
 LEASES: Final = "kube-node-lease"
 _SELECTORS: Final = 32
 """The minor since which kubelets read only their own node and pods (AuthorizeNodeWithSelectors)."""
-_MIRROR: Final = "kubernetes.io/config.mirror"
 _OWN_OBJECT: Final = ("get", "create", "update", "patch", "delete")
 _NO: Final = Decision(False)
-_SECRETS: Final = ("secretRef", "secretKeyRef", "nodePublishSecretRef")
-_CONFIG_MAPS: Final = ("configMapRef", "configMapKeyRef")
+_KINDS: Final = {"secrets": "Secret", "configmaps": "ConfigMap"}
 
 
 def name_of(user: User) -> str | None:
@@ -254,36 +253,16 @@ def _names(resource: str, pod: Object) -> Iterable[str]:
     meta, spec = pod["metadata"], pod["spec"]
     if resource == "pods":
         return (meta["name"],)
-    if _MIRROR in (meta.get("annotations") or {}):
+    if podreferences.is_mirror(pod):
         return ()
     if resource == "serviceaccounts":
         return filter(None, (spec.get("serviceAccountName"),))
-    if resource == "secrets":
-        pulls = spec.get("imagePullSecrets") or ()
-        return (
-            *(each.get("name", "") for each in pulls),
-            *_referenced(spec, _SECRETS, "secret", "secretName"),
-        )
-    if resource == "configmaps":
-        return _referenced(spec, _CONFIG_MAPS, "configMap", "name")
+    if resource in _KINDS:
+        references = podreferences.of_spec(spec)
+        return (each.name for each in references if each.kind == _KINDS[resource])
     if resource == "persistentvolumeclaims":
         return _claims(pod)
     return _resource_claims(pod) if resource == "resourceclaims" else ()
-
-
-def _referenced(value: Any, references: Sequence[str], volume: str, member: str) -> Iterator[str]:
-    """Yield the names in references at any depth, and in sources of volumes."""
-    if isinstance(value, dict):
-        for key, found in value.items():
-            if key in references and isinstance(found, dict):
-                yield found.get("name", "")
-            elif key == volume and isinstance(found, dict):
-                yield found.get(member) or found.get("name", "")
-            elif key == "secretRef" or isinstance(found, dict | list):
-                yield from _referenced(found, references, volume, member)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _referenced(item, references, volume, member)
 
 
 def _claims(pod: Object) -> Iterator[str]:

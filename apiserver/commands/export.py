@@ -6,6 +6,7 @@ import click
 
 from inkube import storage
 from inkube.apiserver import declared
+from inkube.apiserver.commands import failures
 
 HOMES = (
     "inkube.controllers.faults",
@@ -29,10 +30,8 @@ def definitions_command() -> None:
 )
 def export(modules: tuple[str, ...], docs: Path | None) -> None:
     """Print the CRDs of the kinds in Python modules; without any, of inkube's own kinds."""
-    try:
+    with failures.reported(ValueError):
         found = declared.exporting.kinds(modules or HOMES)
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
     if docs is None:
         click.echo(declared.exporting.yaml_of(*found), nl=False)
         return

@@ -4,9 +4,10 @@ A need names a kind, a namespace and a name. Optional references are no needs, a
 names of objects that every cluster has.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from inkube.schemas.builtin import podreferences
 from inkube.schemas.objects import Object
 
 TEMPLATES = {
@@ -65,51 +66,25 @@ def _of_pod(spec: Object, namespace: str, path: str) -> Iterator[Need]:
         yield Need("PriorityClass", "", str(priority), f"{path}.priorityClassName")
     if spec.get("runtimeClassName"):
         yield Need("RuntimeClass", "", str(spec["runtimeClassName"]), f"{path}.runtimeClassName")
-    for group in ("initContainers", "containers"):
-        for at, container in _items(spec.get(group)):
-            yield from _of_container(container, namespace, f"{path}.{group}[{at}]")
-    for at, volume in _items(spec.get("volumes")):
-        yield from _of_volume(volume, namespace, f"{path}.volumes[{at}]")
+    for reference in podreferences.of_spec(spec):
+        if reference.path[0] != "imagePullSecrets":
+            yield from _referenced(reference, namespace, path)
 
 
-def _of_container(container: Object, namespace: str, path: str) -> Iterator[Need]:
-    for at, source in _items(container.get("envFrom")):
-        for member, kind in (("configMapRef", "ConfigMap"), ("secretRef", "Secret")):
-            yield from _named(kind, source, member, namespace, f"{path}.envFrom[{at}]")
-    for at, variable in _items(container.get("env")):
-        source = _dict(variable.get("valueFrom"))
-        inner = f"{path}.env[{at}].valueFrom"
-        for member, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
-            yield from _named(kind, source, member, namespace, inner)
-
-
-def _of_volume(volume: Object, namespace: str, path: str) -> Iterator[Need]:
-    yield from _named("ConfigMap", volume, "configMap", namespace, path)
-    yield from _named("Secret", volume, "secret", namespace, path, name="secretName")
-    yield from _named(
-        "PersistentVolumeClaim", volume, "persistentVolumeClaim", namespace, path, name="claimName"
-    )
-    projected = f"{path}.projected.sources"
-    for at, source in _items(_dict(volume.get("projected")).get("sources")):
-        for member, kind in (("configMap", "ConfigMap"), ("secret", "Secret")):
-            yield from _named(kind, source, member, namespace, f"{projected}[{at}]")
-
-
-def _named(
-    kind: str, source: Object, member: str, namespace: str, path: str, *, name: str = "name"
-) -> Iterator[Need]:
-    """Yield the need of a member with a name, unless it is optional. Keys are needed, too."""
-    reference = _dict(source.get(member))
-    named = reference.get(name)
-    if not isinstance(named, str) or not named or reference.get("optional"):
+def _referenced(reference: podreferences.Reference, namespace: str, path: str) -> Iterator[Need]:
+    """Yield the need of a reference with a name, unless it is optional. Keys are needed, too."""
+    kind, name, value = reference.kind, reference.name, reference.value
+    if not name or value.get("optional"):
         return
-    at = f"{path}.{member}"
-    yield Need(kind, namespace, named, f"{at}.{name}")
-    if isinstance(reference.get("key"), str):
-        yield Need(kind, namespace, named, f"{at}.key", reference["key"])
-    for index, item in _items(reference.get("items")):
+    at = path + "".join(
+        f"[{each}]" if isinstance(each, int) else f".{each}" for each in reference.path
+    )
+    yield Need(kind, namespace, name, f"{at}.{reference.member}")
+    if isinstance(value.get("key"), str):
+        yield Need(kind, namespace, name, f"{at}.key", value["key"])
+    for index, item in podreferences.items(value.get("items")):
         if isinstance(item.get("key"), str):
-            yield Need(kind, namespace, named, f"{at}.items[{index}].key", item["key"])
+            yield Need(kind, namespace, name, f"{at}.items[{index}].key", item["key"])
 
 
 def _of_binding(obj: Object, _spec: Object, namespace: str) -> Iterator[Need]:
@@ -120,7 +95,7 @@ def _of_binding(obj: Object, _spec: Object, namespace: str) -> Iterator[Need]:
         yield Need("Role", namespace, str(name), "roleRef.name")
     elif name and kind == "ClusterRole" and not is_own:
         yield Need("ClusterRole", "", str(name), "roleRef.name")
-    for at, subject in _items(obj.get("subjects")):
+    for at, subject in podreferences.items(obj.get("subjects")):
         if subject.get("kind") == "ServiceAccount" and subject.get("name") != "default":
             home = str(subject.get("namespace") or namespace)
             yield Need("ServiceAccount", home, str(subject.get("name")), f"subjects[{at}].name")
@@ -130,14 +105,16 @@ def _of_ingress(_obj: Object, spec: Object, namespace: str) -> Iterator[Need]:
     if spec.get("ingressClassName"):
         yield Need("IngressClass", "", str(spec["ingressClassName"]), "spec.ingressClassName")
     yield from _backend(spec.get("defaultBackend"), namespace, "spec.defaultBackend")
-    for at, rule in _items(spec.get("rules")):
-        for number, path in _items(_dict(rule.get("http")).get("paths")):
+    for at, rule in podreferences.items(spec.get("rules")):
+        for number, path in podreferences.items(_dict(rule.get("http")).get("paths")):
             place = f"spec.rules[{at}].http.paths[{number}].backend"
             yield from _backend(path.get("backend"), namespace, place)
 
 
 def _backend(backend: Any, namespace: str, path: str) -> Iterator[Need]:
-    yield from _named("Service", _dict(backend), "service", namespace, path)
+    service = _dict(_dict(backend).get("service")).get("name")
+    if isinstance(service, str) and service:
+        yield Need("Service", namespace, service, f"{path}.service.name")
 
 
 def _of_claim(_obj: Object, spec: Object, _namespace: str) -> Iterator[Need]:
@@ -154,14 +131,14 @@ def _of_autoscaler(_obj: Object, spec: Object, namespace: str) -> Iterator[Need]
 def _of_set(_obj: Object, spec: Object, namespace: str) -> Iterator[Need]:
     if spec.get("serviceName"):
         yield Need("Service", namespace, str(spec["serviceName"]), "spec.serviceName")
-    for at, claim in _items(spec.get("volumeClaimTemplates")):
+    for at, claim in podreferences.items(spec.get("volumeClaimTemplates")):
         inner = _dict(claim.get("spec"))
         for need in _of_claim(claim, inner, namespace):
             yield need._replace(field=f"spec.volumeClaimTemplates[{at}].{need.field}")
 
 
 def _of_webhooks(obj: Object, _spec: Object, _namespace: str) -> Iterator[Need]:
-    for at, webhook in _items(obj.get("webhooks")):
+    for at, webhook in podreferences.items(obj.get("webhooks")):
         service = _dict(_dict(webhook.get("clientConfig")).get("service"))
         if service.get("name"):
             path = f"webhooks[{at}].clientConfig.service.name"
@@ -190,9 +167,3 @@ _READERS = {
 
 def _dict(value: Any) -> Object:
     return value if isinstance(value, dict) else {}
-
-
-def _items(value: Any) -> Iterable[tuple[int, Object]]:
-    """Return the objects of a list with their indexes."""
-    items = value if isinstance(value, list) else ()
-    return ((at, item) for at, item in enumerate(items) if isinstance(item, dict))

@@ -176,6 +176,7 @@ async def test_an_account_may_limit_the_secrets_of_its_pods(server, spec, why):
     [
         ({"serviceAccountName": "default"}, "may not reference service accounts"),
         ({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]}, "may not reference secrets"),
+        ({"imagePullSecrets": [{"name": "s"}]}, "may not reference secrets"),
     ],
 )
 async def test_a_mirror_pod_is_left_as_it_is(server, spec, why):

@@ -341,3 +341,38 @@ async def test_nodes_change_only_what_is_their_own():
         await node.delete("v1/pods", "mine", "default")
         assert "can only create mirror pods" in await refused(node.create(pod("new", nodeName="a")))
         await acting(server, ADMIN).patch("v1/nodes", "b", patch=restricted)
+
+
+async def test_mirror_pods_name_no_objects_of_the_api():
+    def volume(**source):
+        return {"volumes": [{"name": "v", **source}]}
+
+    cases = {
+        "serviceaccounts": {"serviceAccountName": "default"},
+        "secrets": {"imagePullSecrets": [{"name": "s"}]},
+        "configmaps": volume(configMap={"name": "c"}),
+        "resourceclaims": {"resourceClaims": [{"name": "c", "resourceClaimName": "d"}]},
+        "csidrivers (via CSI volumes)": volume(csi={"driver": "d.x.io"}),
+        "persistentvolumeclaims": volume(persistentVolumeClaim={"claimName": "c"}),
+        "serviceaccounts (via projected volumes)": volume(
+            projected={"sources": [{"serviceAccountToken": {"path": "t"}}]}
+        ),
+    }
+    async with started("NodeRestriction") as server:
+        made = await server.client.create(
+            {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}}
+        )
+        owner = {"apiVersion": "v1", "kind": "Node", "name": "a", "uid": made["metadata"]["uid"]}
+
+        def mirror(**spec):
+            body = pod("m", nodeName="a", **spec)
+            body["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
+            body["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+            return body
+
+        node = acting(server, NODE)
+        for named, spec in cases.items():
+            assert await refused(node.create(mirror(**spec))) == (
+                f'pods "m" is forbidden: node "a" can not create pods that reference {named}'
+            )
+        await node.create(mirror(**volume(hostPath={"path": "/"})))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, affinity, metadata, resourcenames
+from inkube.schemas.builtin.podreferences import MIRROR
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.calls.core_containers import (
@@ -21,7 +22,6 @@ from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
-_MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
@@ -174,9 +174,9 @@ def template_metadata(value: Object, path: str, frame: Frame) -> list[FieldError
 def annotation_errors(annotations: dict[str, str], spec: Object, path: str) -> list[FieldError]:
     """Return the errors of the annotations that have a meaning for pods."""
     errors = []
-    if _MIRROR in annotations and not spec.get("nodeName"):
+    if MIRROR in annotations and not spec.get("nodeName"):
         why = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(fielderrors.invalid(f"{path}[{_MIRROR}]", annotations[_MIRROR], why))
+        errors.append(fielderrors.invalid(f"{path}[{MIRROR}]", annotations[MIRROR], why))
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_int32(cost):
         place = f"{path}[{_DELETION_COST}]"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, podqos
+from inkube.schemas.builtin.podreferences import MIRROR
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.builtin.rules.calls.core_containers import APP_ARMOR_KEY
 from inkube.schemas.builtin.rules.frames import Frame
@@ -23,7 +24,6 @@ _FIXED = (
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
 _RESIZABLE = ("cpu", "memory")
 _TERM = "core.NodeSelectorTerm"
-_MIRROR = "kubernetes.io/config.mirror"
 _FREE = ("activeDeadlineSeconds", "tolerations", "schedulingGates")
 """Fields of a spec that can change, in addition to images and the grace period."""
 _GRACE = "terminationGracePeriodSeconds"
@@ -43,7 +43,7 @@ def kept_annotations(value: dict[str, str] | None, path: str, frame: Frame) -> I
         if key.startswith(APP_ARMOR_KEY):
             why = f"may not {verb} AppArmor annotations"
             yield fielderrors.forbidden(f"{path}[{key}]", why)
-        elif key == _MIRROR:
+        elif key == MIRROR:
             why = f"may not {verb} mirror pod annotation"
             yield fielderrors.forbidden(f"{path}[{key}]", why)
     yield from core_pods.annotation_errors(new, frame.root.obj["spec"], path)
@@ -219,7 +219,7 @@ def _keep(obj: Object, old: Object, member: str) -> None:
 
 def is_mirror(frame: Frame) -> bool:
     """Return whether the pod is a static pod of a node."""
-    return _MIRROR in _annotations_before(frame)
+    return MIRROR in _annotations_before(frame)
 
 
 def kept_containers(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
