@@ -29,7 +29,9 @@ class Freshness:
         self._explained = Head(0)
         """A newest row below that of the cache, which is known to be older because later rows were
         compacted."""
-        self._has_queried = False  # in this turn, without a wait
+        self.is_recent = not log.shared
+        """Whether `recent` has nothing to do: nobody else writes the log, or this turn has queried
+        it without a wait."""
 
     async def current(self) -> None:
         """Return when the cache contains everything that was committed before this call. Raises
@@ -43,11 +45,6 @@ class Freshness:
                 await self._writer.catch_up(newest.revision)
         else:
             await self.follow(newest, self._cache.revision)
-
-    @property
-    def is_recent(self) -> bool:
-        """Whether `recent` has nothing to do."""
-        return self._has_queried or not self._log.shared
 
     async def recent(self) -> None:
         """Return when the cache contains everything that was committed before this turn of the
@@ -66,12 +63,12 @@ class Freshness:
         seen = self._cache.revision
         await self.follow(newest, seen)
         if seen == self._cache.revision:  # without a wait
-            self._has_queried = True
+            self.is_recent = True
             asyncio.get_running_loop().call_soon(self._end_turn)
         return True
 
     def _end_turn(self) -> None:
-        self._has_queried = False
+        self.is_recent = not self._log.shared
 
     async def follow(self, newest: Head, seen: int) -> bool:
         """Bring the cache up to the newest row, read from the log when the cache was at `seen` or
