@@ -1,15 +1,15 @@
 """Schedules in cron's format: five fields, names such as `@hourly`, `@every 1h30m`. Pure functions.
 
-Follows robfig/cron's standard parser: names of months and days, `?`, steps. If a schedule restricts
-both the day of the month and the day of the week, a day must match one of them.
+Follows robfig/cron's standard parser (v3, parser.go): names of months and days, `?`, steps. If a
+schedule restricts both the day of the month and the day of the week, a day must match one of them.
 
-The libraries for cron implement other dialects: they accept what Kubernetes refuses (`L`, `mon#2`,
-weekday 7, seconds), and refuse or read differently what it accepts (`?`, `@every`, `*/2`).
+The libraries for cron implement other dialects, see "Own code instead of a library" in
+docs/architecture.md.
 """
 
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 from inkube.formats import caches, gotime
@@ -45,27 +45,28 @@ class Schedule(NamedTuple):
 
     def after(self, moment: datetime, zone: tzinfo) -> datetime | None:
         """Return the first time after a moment, in a time zone, or None if the schedule has no such
-        time."""
+        time.
+
+        As robfig/cron (spec.go, Next), hours and minutes pass in real time: an hour that a change
+        of the clock repeats has its times twice, and one that it skips has none.
+        """
         if self.every:
             return moment.replace(microsecond=0) + timedelta(seconds=self.every)
-        local = moment.astimezone(zone).replace(tzinfo=None, second=0, microsecond=0)
-        local += timedelta(minutes=1)
+        whole = moment.astimezone(UTC).replace(second=0, microsecond=0)
+        local = (whole + timedelta(minutes=1)).astimezone(zone)
         end = local.year + _YEARS
         while local.year <= end:
             if local.month not in self.months:
                 year, month = divmod(local.year * 12 + local.month, 12)
-                local = datetime(year, month + 1, 1)  # noqa: DTZ001 # wall time of the zone
+                local = _existing(datetime(year, month + 1, 1, tzinfo=zone))
             elif not self._is_day(local):
-                local = local.replace(hour=0, minute=0) + timedelta(days=1)
+                local = _existing(_midnight(local) + timedelta(days=1))
             elif local.hour not in self.hours:
-                local = local.replace(minute=0) + timedelta(hours=1)
+                local = _existing(local, timedelta(minutes=60 - local.minute))
             elif local.minute not in self.minutes:
-                local += timedelta(minutes=1)
+                local = _existing(local, timedelta(minutes=1))
             else:
-                found = local.replace(tzinfo=zone)
-                if found > moment:
-                    return found
-                local += timedelta(minutes=1)
+                return local
         return None
 
     def _is_day(self, local: datetime) -> bool:
@@ -74,6 +75,15 @@ class Schedule(NamedTuple):
         if self.any_day or self.any_weekday:
             return day and weekday
         return day or weekday
+
+
+def _midnight(local: datetime) -> datetime:
+    return local.replace(hour=0, minute=0, fold=0)
+
+
+def _existing(local: datetime, later: timedelta = timedelta()) -> datetime:
+    """Return a local time some real time later, moved to the end of a gap that it is in."""
+    return (local.astimezone(UTC) + later).astimezone(local.tzinfo)
 
 
 @caches.of_texts(1024)
@@ -102,7 +112,9 @@ def parse(text: str) -> Schedule:
 
 
 def _is_any(field: str) -> bool:
-    return any(part[0] in "*?" for part in field.split(","))
+    """Return whether a field restricts nothing; as in robfig/cron, steps restrict."""
+    parts = filter(None, map(_PART.fullmatch, field.split(",")))
+    return any(part[1] in "*?" and int(part[3] or 1) == 1 for part in parts)
 
 
 def _field(field: str, bounds: tuple[int, int], names: tuple[str, ...]) -> Iterable[int]:

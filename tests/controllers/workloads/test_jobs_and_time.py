@@ -1,6 +1,6 @@
 """Jobs, CronJobs, TTLs: hours pass at once in a test, with the same order of events in each run."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -127,6 +127,7 @@ def test_a_job_ends_at_its_deadline(kube):
         ("30 4 1,15 * fri", "2026-01-01T05:00:00", "2026-01-02T04:30:00"),
         ("0 12 * jan-mar mon", "2026-01-01T00:00:00", "2026-01-05T12:00:00"),
         ("@monthly", "2026-01-31T00:00:00", "2026-02-01T00:00:00"),
+        ("30 4 */2 * fri", "2026-01-02T05:00:00", "2026-01-03T04:30:00"),
     ],
 )
 def test_schedules_say_when(schedule, after, expected):
@@ -142,6 +143,29 @@ def test_a_schedule_is_of_its_zone():
     )
     assert found is not None
     assert found.astimezone(UTC).hour == 1
+
+
+@pytest.mark.parametrize(
+    ("schedule", "after", "hours"),
+    [
+        ("0 * * * *", "2026-03-28T23:30:00", [0, 1, 2]),
+        ("30 2 * * *", "2026-03-28T23:30:00", [25, 49, 73]),
+        ("0 * * * *", "2026-10-24T22:30:00", [0, 1, 2]),
+        ("30 2 * * *", "2026-10-24T22:30:00", [2, 3, 27]),
+    ],
+    ids=["spring", "in the gap", "autumn", "twice"],
+)
+def test_hours_pass_in_real_time_when_clocks_change(schedule, after, hours):
+    """As robfig/cron v3: 02:30 does not exist on 29 March 2026 in Berlin, and is twice on 25
+    October. `hours` are the whole hours until each time."""
+    start = moment = datetime.fromisoformat(after).replace(tzinfo=UTC)
+    found = []
+    for _ in hours:
+        following = cron.parse(schedule).after(moment, ZoneInfo("Europe/Berlin"))
+        assert following is not None
+        moment = following
+        found.append((moment - start) // timedelta(hours=1))
+    assert found == hours
 
 
 def test_a_day_that_never_comes_is_never():

@@ -8,9 +8,8 @@ and the functions of `functions`. `compile` refuses other features of jq (`def`,
 `foreach`, `path`, assignments, `input`, string interpolation) by name. `STEPS` limits a run, so
 that the query of any user takes milliseconds at most.
 
-jq's own library has wheels for three systems, but no limit: a query such as `[range(20000000)]`
-blocks the process for seconds, and `env` shows the environment of the server. A query also takes 5
-to 15 times as long, because each object is converted.
+jq's own library has no limit and converts each object, see "Own code instead of a library" in
+docs/architecture.md.
 """
 
 from inkube.controllers.workloads.stages.jq.queries import (
