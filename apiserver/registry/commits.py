@@ -78,7 +78,8 @@ async def delete(write: Write) -> Outcome:
         last = writes.Update(entry.key, stored, entry.revision)
         [entry] = await write.commit_to_store([last])
     if write.goes:
-        [entry] = await write.commit_to_store([writes.Delete(entry.key, entry.revision)])
+        removal = writes.Delete(entry.key, entry.revision, stored if changed else None)
+        [entry] = await write.commit_to_store([removal])
     return Outcome(entry, deleted=write.goes, changed=changed)
 
 

@@ -102,6 +102,9 @@ def _graceful(write: Write, obj: Object, options: DeleteOptions) -> bool:
             return False
         end = datetime.fromisoformat(meta["deletionTimestamp"]) - _seconds(pending)
         end += _seconds(asked)
+        now = write.engine.system_fields.now()
+        if end < now:
+            end, asked = now, min(asked, 1)
         meta["deletionTimestamp"] = metadata.format_time(end)
         meta["deletionGracePeriodSeconds"] = asked
         return True

@@ -93,6 +93,12 @@ def compares_on_status(group: str, plural: str) -> bool:
     return (group, plural) not in _UNCOMPARED_STATUS
 
 
+def is_validated_last(group: str, plural: str) -> bool:
+    """Return whether only rest.BeforeCreate validates the metadata of a new object, after the kind
+    has accepted the rest."""
+    return (group, plural) in _PLAIN_KINDS
+
+
 def labels(pairs: dict[str, str], path: str) -> list[FieldError]:
     """Return the errors of labels: keys must be qualified names, values must be label values."""
     return list(objectmeta.label_errors(pairs, path))

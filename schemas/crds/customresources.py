@@ -35,7 +35,7 @@ class CustomServed(Served):
     ) -> Object:
         """Decode an object, as upstream's unstructuredSchemaCoercer.
 
-        An object of another kind or group is not pruned; validation refuses it.
+        An object of another kind or group is neither pruned nor defaulted; validation refuses it.
         """
         paths: list[str] | None = None if unknown is None else []
         sent = obj.get("apiVersion", self.api_version)
@@ -55,7 +55,7 @@ class CustomServed(Served):
             raise DecodeError(_NO_TEXT)
         group, version = split_api_version(api_version)
         if group != self.gvk.group or obj.get("kind", self.kind) != self.kind:
-            self.schema.type_and_default(obj, unknown)
+            self.schema.type_metadata(obj, unknown)
         elif any(declared.name == version for declared in self.definition.versions):
             self.schema.prune_and_default(obj, unknown)
         else:

@@ -26,6 +26,7 @@ _PLAIN = frozenset(
         "minLength", "maxLength", "enum",
     }
 )  # fmt: skip
+_INT_OR_STRING = "x-kubernetes-int-or-string"
 _BELOW = ("properties", "items", "default")
 
 
@@ -138,7 +139,7 @@ def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
         yield invalid(path, value, "must not have unknown fields")
     errors = _in_resource(schema, value)
     if errors:
-        yield from (_moved(error, path) for error in errors)
+        yield from (_below(error, path) for error in errors)
     else:
         yield from _keywords(schema, value, path, minor)
 
@@ -153,11 +154,28 @@ def _pruned(node: Object, value: Any) -> Any:
 
 
 def _keywords(schema: CompiledSchema, value: Any, path: str, minor: int) -> Iterator[FieldError]:
-    errors = schema.schema_errors(value)
+    judged = schema
+    if may_mention(schema.schema, _INT_OR_STRING):
+        untyped = _without_int_or_string(dict(schema.schema))
+        judged = CompiledSchema(untyped, resource_root=False, minor=minor)
+    errors = judged.schema_errors(value)
     if errors:
         yield from (_moved(error, path) for error in errors)
     elif may_mention(schema.schema, rules.KEY):
         yield from cel.run_on_default(dict(schema.schema), value, path, minor)
+
+
+def _without_int_or_string(node: Object) -> Object:
+    """Return the schema that checks a default: upstream's conversion of a structural schema keeps
+    x-kubernetes-int-or-string, but gives it no type (Structural.ToKubeOpenAPI)."""
+    made = {key: value for key, value in node.items() if key != _INT_OR_STRING}
+    if isinstance(node.get("properties"), dict):
+        properties = node["properties"].items()
+        made["properties"] = {name: _without_int_or_string(child) for name, child in properties}
+    for key in ("items", "additionalProperties"):
+        if isinstance(node.get(key), dict):
+            made[key] = _without_int_or_string(node[key])
+    return made
 
 
 def _inside_metadata(node: Object, path: str, position: _Position) -> Iterator[FieldError]:
@@ -185,6 +203,12 @@ def _in_resource(schema: CompiledSchema, value: Any) -> list[FieldError]:
         field, _, detail = refused.text.partition(": Invalid value: ")
         return [FieldError(Type.INVALID, field, detail=detail)]
     return list(embedded.validate(schema.node, value))
+
+
+def _below(error: FieldError, path: str) -> FieldError:
+    """Return an error of a resource in a value, placed in its default. Brackets enclose keys."""
+    bracketed = error.field.startswith("[")
+    return error._replace(field=f"{path}{error.field}") if bracketed else _moved(error, path)
 
 
 def _moved(error: FieldError, path: str) -> FieldError:

@@ -54,15 +54,14 @@ class CompiledSchema:
         if unknown is not None:
             unknown.extend(unknown_fields)
 
-    def type_and_default(self, obj: Object, unknown: list[str] | None) -> None:
-        """Decode an object of another kind: types and prunes only its metadata, and sets defaults.
+    def type_metadata(self, obj: Object, unknown: list[str] | None) -> None:
+        """Decode an object of another kind or group: types and prunes only its metadata.
 
         Adds the paths of unknown fields to `unknown`. Raises DecodeError.
         """
         unknown_fields: list[str] = []
         if "metadata" in obj:
             obj["metadata"] = metadecoding.decode(obj["metadata"], unknown_fields)
-        filling.default(self.node, obj)
         if unknown is not None:
             unknown.extend(unknown_fields)
 

@@ -11,7 +11,7 @@ from typing import Any
 from inkube.schemas import releases
 from inkube.schemas.fielderrors import required, too_many
 from inkube.schemas.structural import combinators, fieldpaths, leafchecks
-from inkube.schemas.structural.fieldpaths import Path
+from inkube.schemas.structural.fieldpaths import MapKey, Path
 from inkube.schemas.structural.findings import Sink, Step, add_invalid, field
 from inkube.schemas.structural.nodes import META_FIELDS, Children, Node
 
@@ -116,6 +116,17 @@ class Compiler:
 
         return check_fields
 
+    def follow_members(self, dispatches: Dispatches, needed: tuple[str, ...]) -> Step:
+        """Return the step that checks every member of a map, as `follow_fields`."""
+        check_fields = self.follow_fields(dispatches, needed)
+
+        def check_members(value: Any, path: Path, errors: Sink) -> None:
+            if path is None:
+                value = {MapKey(key): item for key, item in value.items()}
+            check_fields(value, path, errors)
+
+        return check_members
+
     def _item_steps(self, node: Node) -> list[Step]:
         return [self.follow_items(self.dispatch(node.items))] if node.items else []
 
@@ -125,7 +136,8 @@ class Compiler:
         if least is not None or most is not None:
             steps.append(_property_count_step(least, most))
         if node.raw.get("properties") or node.additional is not None:
-            steps.append(self.follow_fields(self.dispatches(node.children), node.required))
+            follow = self.follow_fields if node.raw.get("properties") else self.follow_members
+            steps.append(follow(self.dispatches(node.children), node.required))
         elif node.required:
             steps.append(required_step(node.required))
         return steps

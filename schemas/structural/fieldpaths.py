@@ -5,6 +5,13 @@ from typing import Any
 Path = tuple[Any, Any] | None
 """(path of the parent, field name or index); None is the root."""
 
+
+class MapKey(str):
+    """A key of a map that is the whole value, such as a default: a dot precedes it too."""
+
+    __slots__ = ()
+
+
 ROOT: Path = None
 NO_FIELD = "<nil>"
 """The text that upstream prints for the path of the root (a nil *field.Path)."""
@@ -27,5 +34,5 @@ def text(path: Path) -> str:
         if isinstance(segment, int):
             parts.append(f"[{segment}]")
         else:
-            parts.append(f".{segment}" if parts else segment)
+            parts.append(f".{segment}" if parts or isinstance(segment, MapKey) else segment)
     return "".join(parts)

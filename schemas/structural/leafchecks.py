@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any
 
-from inkube.schemas.fielderrors import FieldError, Type, supported, too_long, too_many
+from inkube.schemas.fielderrors import FieldError, Type, invalid, supported, too_long, too_many
 from inkube.schemas.golang import patterns
 from inkube.schemas.structural import enums, fieldpaths, formats, numbers
 from inkube.schemas.structural.fieldpaths import Path
@@ -188,11 +188,10 @@ def number_steps(node: Node, kind: type, *, ranges_fractions: bool = True) -> li
         if not always_fits and not numbers.fits(value, declared, form):
             errors.append(placeless(range_text + fieldpaths.text(path)))
         for bound in bounds:
-            for text, bad_value in bound(value):
-                if bad_value is None:
-                    errors.append(placeless(text + fieldpaths.text(path)))
-                else:
-                    add_invalid(path, bad_value, text, errors)
+            for before, after, wrong in bound(value):
+                text = f"{before}{fieldpaths.text(path)}{after}"
+                error = placeless(text) if wrong is None else invalid(field(path), wrong, text)
+                errors.append(error)
 
     return [check_number]
 

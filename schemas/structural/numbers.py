@@ -5,6 +5,7 @@ Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openap
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from inkube.schemas.golang import gotext
 
@@ -14,8 +15,15 @@ _MAX_FLOAT32 = 3.4028235677973366e38
 _BITS = {"int32": 31, "int64": 63, "": 63}
 
 Number = int | float
-Problem = tuple[str, Number | None]
-"""(text after the path, value in the error); None as the value: an error without a field."""
+
+
+class Problem(NamedTuple):
+    """An error of a number; its text contains the path of the number."""
+
+    before: str
+    after: str
+    value: Number | None
+    """The value in the error; None for an error without a field."""
 
 
 def is_whole(value: float) -> bool:
@@ -78,7 +86,7 @@ def range_problem(prefix: str, kind: str, format: str) -> str:
 
 
 def _guarded(
-    check: Callable[[Number], str | None], bound: Number, where: tuple[str, str, str]
+    check: Callable[[Number], Problem | None], bound: Number, where: tuple[str, str, str]
 ) -> Callable[[Number], list[Problem]]:
     """Return a check with the error of the bound itself, if the type cannot represent the bound.
 
@@ -88,54 +96,57 @@ def _guarded(
     unfit = "" if fits(bound, kind, form) else range_problem(_PREFIXES[keyword], kind, form)
 
     def problems(value: Number) -> list[Problem]:
-        text = check(float(value) if unfit else value)
-        bound_problems: list[Problem] = [(unfit, None)] if unfit else []
-        return [*bound_problems, (text, value)] if text else bound_problems
+        found = check(float(value) if unfit else value)
+        bound_problems = [Problem(unfit, "", None)] if unfit else []
+        return [*bound_problems, found] if found else bound_problems
 
     return problems
 
 
-def _minimum(bound: Number, exclusive: bool) -> Callable[[Number], str | None]:
+def _minimum(bound: Number, exclusive: bool) -> Callable[[Number], Problem | None]:
     words = "greater than" if exclusive else "greater than or equal to"
 
-    def check(value: Number) -> str | None:
+    def check(value: Number) -> Problem | None:
         limit = _native(bound, value)
         if value < limit or (exclusive and value == limit):
-            return f"should be {words} {gotext.number(limit)}"
+            return _unfit(value, f"should be {words} {gotext.number(limit)}")
         return None
 
     return check
 
 
-def _maximum(bound: Number, exclusive: bool) -> Callable[[Number], str | None]:
+def _maximum(bound: Number, exclusive: bool) -> Callable[[Number], Problem | None]:
     words = "less than" if exclusive else "less than or equal to"
 
-    def check(value: Number) -> str | None:
+    def check(value: Number) -> Problem | None:
         limit = _native(bound, value)
         if value > limit or (exclusive and value == limit):
-            return f"should be {words} {gotext.number(limit)}"
+            return _unfit(value, f"should be {words} {gotext.number(limit)}")
         return None
 
     return check
 
 
-def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], str | None]:
-    def check(value: Number) -> str | None:
+def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], Problem | None]:
+    def check(value: Number) -> Problem | None:
         divisor = _native(factor, value)
-        if not divisor:  # upstream divides by zero here and answers 500
-            divisor = float(factor)
-        if not divisor:
-            fine = False
-        elif isinstance(value, int) and isinstance(divisor, int):
+        if divisor <= 0:
+            wrong = f" must be positive: {gotext.number(divisor)}"
+            return Problem("factor MultipleOf declared for ", wrong, divisor)
+        if isinstance(value, int) and isinstance(divisor, int):
             fine = value % divisor == 0
         else:
             fine = is_whole(1 / divisor * value if divisor < 1 else value / divisor)
-        return None if fine else f"should be a multiple of {gotext.number(divisor)}"
+        return None if fine else _unfit(value, f"should be a multiple of {gotext.number(divisor)}")
 
     return check
 
 
+def _unfit(value: Number, text: str) -> Problem:
+    return Problem("", f" in body {text}", value)
+
+
 def _native(bound: Number, value: Number) -> Number:
-    """Return the bound in the type of the value: for integers it is truncated, so -1.5 becomes
-    -1."""
+    """Return the bound in the type of the value: for integers it is truncated, so -1.5 becomes -1,
+    and a multiple of 0.5 one of 0, which no integer is."""
     return int(bound) if isinstance(value, int) else float(bound)

@@ -80,6 +80,8 @@ class BuiltinStrategy(Strategy):
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
         """Return the errors of a new object: those of its metadata, then those of `check`."""
+        if metadata.is_validated_last(*self._place):
+            return self.check(obj) or self._check_metadata(obj["metadata"])
         return self._check_metadata(obj["metadata"]) + self.check(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:

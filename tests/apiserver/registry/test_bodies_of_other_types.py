@@ -31,9 +31,13 @@ CRD = {
                         "properties": {
                             "spec": {
                                 "type": "object",
-                                "properties": {"masts": {"type": "integer", "maximum": 5}},
+                                "properties": {
+                                    "masts": {"type": "integer", "maximum": 5},
+                                    "sail": {"type": "string", "default": "square"},
+                                },
                                 "x-kubernetes-validations": [
-                                    {"rule": "self.masts != 4", "message": "not four"}
+                                    {"rule": "self.masts != 4", "message": "not four"},
+                                    {"rule": "self.masts < 9 || self.sail != ''"},
                                 ],
                             },
                             "status": {"type": "object", "properties": {"at": {"type": "string"}}},
@@ -85,8 +89,14 @@ async def test_another_kind_is_refused_beside_what_rules_say(ask):
     answer = await ask("POST", BOATS, boat(kind="Ship", spec={"masts": 4}))
     assert (answer.status, answer.fields) == (422, ["kind", "spec"])
     assert answer["details"]["kind"] == "Ship"
-    told = await ask("POST", BOATS, boat(kind="Ship", spec={"masts": 9}))
+    told = await ask("POST", BOATS, boat(kind="Ship", spec={"masts": 8}))
     assert told.fields == ["kind"], "the schema is not asked"
+
+
+async def test_an_object_of_another_kind_gets_no_defaults(ask):
+    answer = await ask("POST", BOATS, boat(kind="Ship", spec={"masts": 9}))
+    assert (answer.status, answer.fields) == (422, ["kind", "spec"])
+    assert "no such key: sail evaluating rule" in answer["message"]
 
 
 async def test_a_status_keeps_the_kind_that_is_stored(ask):

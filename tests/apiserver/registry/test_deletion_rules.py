@@ -8,6 +8,8 @@ import pytest
 
 from inkube import APIServer
 from inkube.apiserver.registry import keys
+from inkube.controllers.clock import FakeClock
+from inkube.schemas import meta
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PODS = "/api/v1/namespaces/default/pods"
@@ -175,6 +177,30 @@ async def test_a_collection_as_a_dry_run_takes_nothing(client):
     await client.make("a")
     await client.ask("DELETE", f"{MAPS}?dryRun=All")
     assert (await client.ask("GET", f"{MAPS}/a"))[0] == 200
+
+
+@pytest.mark.parametrize("finalizers", [[], ["example.com/hold"]])
+async def test_a_dry_run_answers_the_last_state_of_a_pod_without_a_node(client, finalizers):
+    body = pod("a")
+    body["metadata"]["finalizers"] = finalizers
+    _, made, _ = await client.ask("POST", PODS, body)
+    code, gone, _ = await client.ask("DELETE", f"{PODS}/a?dryRun=All")
+    state = gone["metadata"]
+    assert (code, state["deletionGracePeriodSeconds"], state["generation"]) == (200, 0, 2)
+    assert state["resourceVersion"] == made["metadata"]["resourceVersion"]
+    assert (await client.ask("GET", f"{PODS}/a"))[1] == made
+
+
+async def test_a_grace_period_that_has_ended_is_shortened_to_now():
+    clock = FakeClock()
+    async with APIServer(clock=clock) as server, aiohttp.ClientSession() as http:
+        client = Client(server, http)
+        await client.ask("POST", PODS, pod("a", nodeName="n"))
+        await client.ask("DELETE", f"{PODS}/a?gracePeriodSeconds=30")
+        clock.advance(60)
+        _, body, _ = await client.ask("DELETE", f"{PODS}/a?gracePeriodSeconds=10")
+    assert body["metadata"]["deletionGracePeriodSeconds"] == 1
+    assert body["metadata"]["deletionTimestamp"] == meta.format_time(clock.now())
 
 
 async def test_an_owner_named_twice_is_kept_once_with_a_warning(client):

@@ -34,6 +34,19 @@ async def made(web, path, spec):
     return answer.json["spec"]
 
 
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [({"minAvailable": -1}, ["spec.minAvailable"]), ({"minAvailable": 1}, ["metadata.labels"])],
+)
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_budget_has_bad_labels_only_if_all_else_is_right(web, spec, fields):
+    body = {"metadata": {"name": "x", "labels": {"a": "no space"}}, "spec": spec}
+    path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets?dryRun=All"
+    answer = await web.ask("POST", path, body)
+    assert answer.code == 422
+    assert [cause["field"] for cause in answer.json["details"]["causes"]] == fields
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_condition_of_a_pod_that_a_job_looks_for_is_true_by_default(web):
     rules = [{"action": "Ignore", "onPodConditions": [{"type": "X"}]}]

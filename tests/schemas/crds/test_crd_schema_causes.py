@@ -192,6 +192,52 @@ DEFAULTS = {
         },
         [(".l[0].n", "Invalid value: 0: l[0].n in body should be greater than or equal to 1")],
     ),
+    "of a key of a map": (
+        {
+            "type": "object",
+            "default": {"p": 0, "r.s": 1},
+            "additionalProperties": {"type": "integer", "minimum": 1},
+        },
+        [(".p", "Invalid value: 0: .p in body should be greater than or equal to 1")],
+    ),
+    "deep in a map": (
+        {
+            "type": "object",
+            "default": {"p": [{"n": 0}]},
+            "additionalProperties": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"n": {"type": "integer", "minimum": 1}},
+                },
+            },
+        },
+        [(".p[0].n", "Invalid value: 0: .p[0].n in body should be greater than or equal to 1")],
+    ),
+    "of an int-or-string, whose type no default must have": (
+        {
+            "type": "object",
+            "default": {"a": True, "b": [0.5], "c": {"k": {}}, "x-kubernetes-int-or-string": 0},
+            "properties": {
+                "a": {"x-kubernetes-int-or-string": True},
+                "b": {"type": "array", "items": {"x-kubernetes-int-or-string": True}},
+                "c": {
+                    "type": "object",
+                    "additionalProperties": {"x-kubernetes-int-or-string": True},
+                },
+                "x-kubernetes-int-or-string": {"type": "integer", "minimum": 1},
+            },
+        },
+        [
+            (
+                ".x-kubernetes-int-or-string",
+                (
+                    "Invalid value: 0: x-kubernetes-int-or-string in body should be greater "
+                    "than or equal to 1"
+                ),
+            ),
+        ],
+    ),
     "that would be pruned": (
         {"type": "array", "items": {"type": "object"}, "default": [{"a": 1}]},
         [("", 'Invalid value: [{"a":1}]: must not have unknown fields')],
@@ -215,6 +261,18 @@ DEFAULTS = {
                 ),
             ),
         ],
+    ),
+    "of embedded resources in a map": (
+        {
+            "type": "object",
+            "default": {"p": {"kind": "K"}},
+            "additionalProperties": {
+                "type": "object",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
+        },
+        [("[p].apiVersion", "Required value")],
     ),
     "in an embedded resource's metadata": (
         {

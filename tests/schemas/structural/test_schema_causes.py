@@ -83,6 +83,16 @@ def test_a_good_value_passes(schema: Schema, value: Any) -> None:
             0.7,
             "Invalid value: 0.7: spec in body should be a multiple of 0.5",
         ),
+        (
+            {**NUMBER, "multipleOf": 0.5},
+            3,
+            "Invalid value: 0: factor MultipleOf declared for spec must be positive: 0",
+        ),
+        (
+            {**NUMBER, "multipleOf": -0.5},
+            1.5,
+            "Invalid value: -0.5: factor MultipleOf declared for spec must be positive: -0.5",
+        ),
         ({**TEXT, "maxLength": 2}, "abc", "Too long: may not be more than 2 bytes"),
         (
             {**TEXT, "minLength": 2, "pattern": "x"},
