@@ -24,11 +24,22 @@ from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
 
 from inkube.apiserver import console, faults, http, registry, watching
-from inkube.apiserver.auth import ANONYMOUS, AUTHENTICATED, Access, Flow, Flows, Pending, answered
+from inkube.apiserver.auth import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    Access,
+    Flow,
+    Flows,
+    Pending,
+    Work,
+    answered,
+)
 from inkube.apiserver.discovery import Endpoint
 from inkube.apiserver.faults import Faults, Injection
-from inkube.apiserver.handlers import STREAMING_SUBRESOURCES, WATCHES, Routes
+from inkube.apiserver.handlers import Routes
 from inkube.apiserver.http import (
+    STREAMING_SUBRESOURCES,
+    WATCHES,
     BodyResponse,
     Guard,
     Metrics,
@@ -253,7 +264,10 @@ class App:
                 if streamed or (watches and hdrs.UPGRADE in request.headers):
                     self._parts.origins.check(request)  # browsers send no preflight for them
                 if streamed or watches:
-                    with sampling.LongRunning(self._parts.samples, info) as running:
+                    with (
+                        sampling.LongRunning(self._parts.samples, info) as running,
+                        self._parts.flows.estimator.watching(info),
+                    ):
                         response = await self._serve(request, info, audit_context)
                         running.is_refused = response.status >= _ERRORS
                 elif request.method not in _READS:
@@ -290,16 +304,18 @@ class App:
         if response.status >= _ERRORS and request.has_response:
             request.abort()
             raise ConnectionResetError("an error ended a response that had begun")
+        flow = request.flow
         if isinstance(response, BodyResponse):
             response.set_audit_id(request_id)
-        else:
-            response.headers["Audit-Id"] = request_id
-        if request.flow is not None:
-            _name_flow(response, request.flow)
-        if isinstance(response, BodyResponse):
+            if flow is not None:
+                response.add(flow.head)
             encoding = request.headers.get(hdrs.ACCEPT_ENCODING)
             if encoding is not None and request.version >= HttpVersion11:
                 responses.compress(response, encoding)
+        else:
+            response.headers["Audit-Id"] = request_id
+            if flow is not None:
+                response.headers.update(flow.head.headers)
         return response
 
     async def _serve_write(
@@ -345,14 +361,14 @@ class App:
         if audit_context is not None:
             audit_context.user = user
         request.user = user.name
-        seat = None
-        if flow is not None and flow.is_limited and info.subresource not in STREAMING_SUBRESOURCES:
-            if not flow.take():
-                await self._wait_for_seat(flow, request)
-            if info.verb in WATCHES or info.path == watching.SHARED:
-                flow.leave()  # a watch has a seat only until it begins
-            else:
-                seat = flow
+        work = None
+        if flow is not None:
+            work = flow.enter(info)
+            if work is None:
+                work = await self._wait_for_seats(flow, info, request)
+            if flow.is_watch:  # it has seats only until it begins
+                flow.leave(work)
+                work = None
         try:
             if parts.faults is not None and parts.faults.rules is not None:
                 agent = request.headers.get(hdrs.USER_AGENT, "")
@@ -364,14 +380,15 @@ class App:
                     )
             return await self._serve_admitted(request, info, user, audit_context, None)
         finally:
-            if seat is not None:
-                seat.leave()
+            if work is not None and flow is not None:
+                flow.leave(work)
 
-    async def _wait_for_seat(self, flow: Flow, request: Request) -> None:
+    async def _wait_for_seats(self, flow: Flow, info: RequestInfo, request: Request) -> Work:
         """Wait in a queue of a flow. Raises StatusError 429."""
-        waited = await flow.wait(self._parts.samples)
+        work, waited = await flow.wait(info)
         if request.lifetime is not None:
             request.lifetime.waited += waited
+        return work
 
     async def _serve_with_faults(
         self,
@@ -522,14 +539,6 @@ class App:
 def _seconds(info: RequestInfo) -> float:
     """Return the time limit of a request that is not a stream."""
     return min(WRITE_SECONDS, read_timeout(info.query))
-
-
-def _name_flow(response: "BodyResponse | web.Response", flow: Flow) -> None:
-    """Add headers with the flow schema and priority level of a request."""
-    if isinstance(response, BodyResponse):
-        response.add(flow.head)
-    else:
-        response.headers.update(flow.head.headers)
 
 
 def _is_long(info: RequestInfo) -> bool:

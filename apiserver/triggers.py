@@ -88,8 +88,14 @@ def is_remote_api_service(entry: Entry) -> bool:
 
 
 def is_unchecked_flow_schema(entry: Entry) -> bool:
-    """Return whether the priority level of a flow schema is still unchecked (from its bytes)."""
-    return b'"Dangling"' not in entry.data
+    """Return whether the priority level of a flow schema is still unchecked (from its bytes), or
+    somebody changed the schema."""
+    return b'"Dangling"' not in entry.data or is_changed(entry)
+
+
+def is_changed(entry: Entry) -> bool:
+    """Return whether an object is not as its creation left it."""
+    return entry.revision != entry.created
 
 
 def is_service_cidr_of_client(entry: Entry) -> bool:

@@ -67,3 +67,4 @@ from inkube.apiserver.auth.tls import Certificate as Certificate
 from inkube.apiserver.auth.tokenfiles import read_tokens as read_tokens
 from inkube.apiserver.auth.tokenwebhook import TokenWebhook as TokenWebhook
 from inkube.apiserver.auth.webhookcalls import Webhook as Webhook
+from inkube.apiserver.auth.work import Work as Work

@@ -6,105 +6,195 @@ after one of them changed. Follows apiserver/pkg/util/flowcontrol (rule.go, apf_
 pkg/server/filters (priority-and-fairness.go).
 """
 
+import asyncio
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from inkube.apiserver.auth.queues import Level, Pool, Usage
-from inkube.apiserver.http import Head, RequestInfo
-from inkube.apiserver.registry import Samples, StoreCache, User, keys
+from inkube.apiserver.auth.queues import Level, Pool
+from inkube.apiserver.auth.work import ONE_SEAT, Estimator, Work
+from inkube.apiserver.http import Head, RequestInfo, requests
+from inkube.apiserver.registry import Resources, Samples, StoreCache, User, keys
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
 _SCHEMAS = keys.prefix("flowschemas")
 _LEVELS = keys.prefix("prioritylevelconfigurations")
 _EVERY = "*"
-_MAX_CACHED_FLOWS = 1024  # users and addresses with a known flow
-
-
+_MAX_CACHED_FLOWS = 4096  # kinds of requests of users with a known flow, 300 bytes each
+_WRITES = frozenset({"create", "update", "patch", "delete"})
+_TOKENS = ("serviceaccounts", "token")
+"""Whose writes make no event."""
 _SCHEMA_HEADER = "X-Kubernetes-PF-FlowSchema-UID"
 _LEVEL_HEADER = "X-Kubernetes-PF-PriorityLevel-UID"
 _WAIT_SECONDS = 15.0
 """The longest wait for a seat: a quarter of the time limit of requests
 (priority-and-fairness.go)."""
 _WAITS = "apiserver_flowcontrol_request_wait_duration_seconds"
+_EXECUTIONS = "apiserver_flowcontrol_request_execution_seconds"
+_ESTIMATES = "apiserver_flowcontrol_work_estimated_seats"
 _LENGTHS = "apiserver_flowcontrol_request_queue_length_after_enqueue"
 
 
-class Flow(NamedTuple):
-    """The requests of one schema that share queues."""
+Estimate = Callable[[RequestInfo, int], Work]
+"""Returns the work of a request, given the most seats of one request."""
 
-    head: Head
-    """The headers that name its schema and its level by their uids."""
-    schema_name: str
-    level: Level | None
-    hand: Sequence[int]
-    """The numbers of its queues on the level."""
-    usage: Usage
-    is_limited: bool
-    """Whether its requests need seats."""
 
-    def take(self) -> bool:
-        """Take a seat, if one is free; the caller gives it back with `leave`."""
-        if self.level is None or not self.level.take():
-            return False
-        self._count()
-        return True
+class Flow:
+    """The requests of one schema that share queues, and take their seats in the same way."""
 
-    def _count(self) -> None:
-        self.usage.executing += 1
-        self.usage.dispatched += 1
+    __slots__ = (
+        "_estimate", "_hand", "_level", "_samples", "_schema_name", "_usage", "head", "is_watch",
+    )  # fmt: skip
 
-    async def wait(self, samples: Samples) -> float:
-        """Wait for a seat, and take it as `take`. Returns the seconds. Raises StatusError 429."""
-        level = self.level
-        assert level is not None, "`is_limited` is true"
-        waited = await self._wait(level, samples)
-        self._count()
-        return waited
+    def __init__(
+        self,
+        head: Head,
+        schema_name: str,
+        level: Level,
+        hand: Sequence[int],
+        samples: Samples,
+        info: RequestInfo,
+        estimate: Estimate | None,
+    ) -> None:
+        """`hand` has the numbers of its queues on the level. `info` is one of its requests. Each of
+        them takes one seat if `estimate` is None."""
+        self.head = head
+        """The headers that name its schema and its level by their uids."""
+        self.is_watch = info.verb in requests.WATCHES
+        """Whether its requests have their seats only until they begin."""
+        self._schema_name = schema_name
+        self._level = level
+        self._hand = hand
+        self._usage = level.usage_of(schema_name)
+        self._samples = samples
+        self._estimate = estimate
 
-    async def _wait(self, level: Level, samples: Samples) -> float:
-        begun, executes = time.perf_counter(), "false"
+    def enter(self, info: RequestInfo) -> Work | None:
+        """Take the seats of a request, if they are free. The caller gives them back with
+        `leave`, or waits for them if there are none."""
+        level = self._level
+        if (
+            self._estimate is None
+            and level.used < level.unshared
+            and level.history is None
+            and not level.waiting
+        ):
+            level.used += 1
+            self._usage.begun += 1
+            return ONE_SEAT
+        work = self._work(info)
+        return self._begin(work) if level.take(work.seats) else None
+
+    async def wait(self, info: RequestInfo) -> tuple[Work, float]:
+        """Wait for the seats of a request, and take them as `enter`. Returns also the seconds.
+        Raises StatusError 429."""
+        work = self._work(info)
+        waited = await self._wait(work.seats)
+        return self._begin(work), waited
+
+    def _work(self, info: RequestInfo) -> Work:
+        return ONE_SEAT if self._estimate is None else self._estimate(info, self._level.most)
+
+    def _begin(self, work: Work) -> Work:
+        """Count a request that begins. Returns its work, with the time if somebody reads
+        metrics."""
+        level, usage = self._level, self._usage
+        if level.history is not None:
+            level.record()
+            work = Work(work.seats, work.after, work.seconds, time.perf_counter())
+        usage.begun += 1
+        usage.further_seats += work.seats - 1
+        return work
+
+    async def _wait(self, seats: int) -> float:
+        begun, executes, observe = time.perf_counter(), "false", self._samples.observe
+        names = self._level.name, self._schema_name
         try:
-            length = await level.wait(self.hand, self.usage, _WAIT_SECONDS)
+            length = await self._level.wait(self._hand, self._usage, seats, _WAIT_SECONDS)
             executes = "true"
         finally:
             waited = time.perf_counter() - begun
-            samples.observe(waited, _WAITS, level.name, self.schema_name, executes)
-        samples.observe(length, _LENGTHS, level.name, self.schema_name)
+            observe(waited, _WAITS, *names, executes)
+        observe(length, _LENGTHS, *names)
         return waited
 
-    def leave(self) -> None:
-        """Give the seat back."""
-        assert self.level is not None, "`is_limited` is true"
-        self.usage.executing -= 1
-        self.level.release()
+    def leave(self, work: Work) -> None:
+        """Give the seats of a request back, at once or when watches got its event."""
+        self._usage.ended += 1
+        level = self._level
+        if work is not ONE_SEAT:
+            self._leave(work)
+            return
+        level.spent += 1
+        if level.spent > level.batch or level.pool.waiting:
+            level.pool.end_turn_later()
+
+    def _leave(self, work: Work) -> None:
+        if work.begun:
+            self._observe(work)
+        self._usage.further_seats -= work.seats - 1 - work.after
+        if work.after:
+            asyncio.get_running_loop().call_later(work.seconds, self._release, work.after)
+        self._level.release(work.seats - work.after)
+
+    def _release(self, seats: int) -> None:
+        self._usage.further_seats -= seats
+        self._level.release(seats)
+
+    def _observe(self, work: Work) -> None:
+        """Record the figures of a request that ends."""
+        names = self._level.name, self._schema_name
+        elapsed = time.perf_counter() - work.begun
+        kind = "watch" if self.is_watch else "regular"
+        self._samples.observe(elapsed, _EXECUTIONS, *names, kind)
+        self._samples.observe(work.seats, _ESTIMATES, *names)
 
 
 @dataclass(slots=True)
 class _FlowSchemas:
     """The schemas sorted by precedence, and the known flows of requests."""
 
-    schemas: list[tuple[Object, str, Level | None]]
-    """Each with the uid and the level."""
+    schemas: list[tuple[Object, Head, Level]]
+    """Each with its headers and its level."""
     flows: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
 
 class Flows:
     """Assigns requests to the flow schemas of one store. `seats` is the number of requests that run
-    at a time; without seats, requests are not classified."""
+    at a time; without seats, requests are not classified, nor are those for `endless` paths."""
 
-    def __init__(self, store: Store, seats: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        resources: Resources,
+        samples: Samples,
+        seats: int,
+        endless: Collection[str] = (),
+    ) -> None:
+        self.estimator = Estimator(store, resources)
         self._store = store
+        self._samples = samples
         self._is_enabled = seats > 0
-        self._pool = Pool(seats)
+        self._endless = endless
+        self._pool = Pool(seats, samples)
         self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._read)
+        self._order.when_changed(self._forget)
+        self._known: _FlowSchemas | None = None
+        """The value of `_order`, without its property: every request reads it."""
+
+    def _forget(self) -> None:
+        self._known = None
+
+    def _read_again(self) -> _FlowSchemas:
+        self._known = self._order.value
+        return self._known
 
     @property
     def are_active(self) -> bool:
         """Whether requests are classified and limited by their flows."""
-        return self._is_enabled and bool(self._order.value.schemas)
+        return bool(self._order.value.schemas)
 
     @property
     def levels(self) -> Sequence[Level]:
@@ -118,43 +208,60 @@ class Flows:
             yield from level.figures()
 
     def of(self, info: RequestInfo, user: User) -> Flow | None:
-        """Return the flow of a request; None until a client has read flow schemas."""
-        order = self._order.value
-        if not order.schemas or not self._is_enabled:
+        """Return the flow of a request; None until a client has read flow schemas, and for requests
+        that no schema concerns."""
+        order = self._known or self._read_again()
+        if not order.schemas:
             return None
-        key = (
-            user.name, user.groups, info.verb, info.group, info.resource, info.subresource,
-            info.namespace, "" if info.is_resource else info.path,
-        )  # fmt: skip
-        flow = order.flows.get(key)
-        if flow is None and key not in order.flows:
+        # a shape has the verb, and names the resource
+        key = (user, info.shape or (info.verb, info.path), info.namespace)
+        try:
+            return order.flows[key]
+        except KeyError:
             if len(order.flows) >= _MAX_CACHED_FLOWS:
                 order.flows.clear()
-            matching = (each for each in order.schemas if _matches(each[0]["spec"], info, user))
-            found = next(matching, None)
-            flow = order.flows[key] = None if found is None else _flow(*found, info, user)
-        return flow
+            flow = order.flows[key] = self._find(order, info, user)
+            return flow
+
+    def _find(self, order: _FlowSchemas, info: RequestInfo, user: User) -> Flow | None:
+        if info.subresource in requests.STREAMING_SUBRESOURCES or info.path in self._endless:
+            return None
+        matching = (each for each in order.schemas if _matches(each[0]["spec"], info, user))
+        found = next(matching, None)
+        return None if found is None else self._flow(*found, info, user)
+
+    def _flow(
+        self, schema: Object, head: Head, level: Level, info: RequestInfo, user: User
+    ) -> Flow:
+        """Return the flow of a request that a schema matches (computeFlowDistinguisher)."""
+        name = _name(schema)
+        method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
+        part = {"ByUser": user.name, "ByNamespace": info.namespace}.get(method, "")
+        hand = level.hand(f"{name}\0{part}")
+        return Flow(head, name, level, hand, self._samples, info, self._estimate(info))
+
+    def _estimate(self, info: RequestInfo) -> Estimate | None:
+        """Return how the seats of a request are estimated; None for one seat."""
+        if not info.is_resource or (info.resource, info.subresource) == _TOKENS:
+            return None
+        if info.verb == "list" or info.verb in requests.WATCHES:
+            return self.estimator.of_list
+        return self.estimator.of_write if info.verb in _WRITES else None
 
     def _read(self) -> _FlowSchemas:
+        if not self._is_enabled:
+            return _FlowSchemas([])
         levels = self._pool.configure(entry.value for entry in self._store.list(_LEVELS))
         every = [entry.value for entry in self._store.list(_SCHEMAS)]
         every.sort(key=lambda schema: (schema["spec"].get("matchingPrecedence", 0), _name(schema)))
-        return _FlowSchemas(
-            [(each, each["metadata"]["uid"], levels.get(_level_of(each))) for each in every]
-        )
+        found = ((each, levels.get(_level_of(each))) for each in every)
+        # as upstream, a schema without its level matches nothing
+        return _FlowSchemas([_with_head(each, level) for each, level in found if level])
 
 
-def _flow(schema: Object, uid: str, level: Level | None, info: RequestInfo, user: User) -> Flow:
-    """Return the flow of a request that a schema matches (computeFlowDistinguisher)."""
-    name = _name(schema)
-    level_uid = "" if level is None else level.uid
-    head = Head({_SCHEMA_HEADER: uid, _LEVEL_HEADER: level_uid})
-    if level is None:
-        return Flow(head, name, None, (), Usage(), False)
-    method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
-    part = {"ByUser": user.name, "ByNamespace": info.namespace}.get(method, "")
-    hand = level.hand(f"{name}\0{part}")
-    return Flow(head, name, level, hand, level.usage_of(name), not level.is_exempt)
+def _with_head(schema: Object, level: Level) -> tuple[Object, Head, Level]:
+    uid = schema["metadata"]["uid"]
+    return schema, Head({_SCHEMA_HEADER: uid, _LEVEL_HEADER: level.uid}), level
 
 
 def _name(obj: Object) -> str:

@@ -6,32 +6,59 @@ shortest of the few queues that belong to its flow, so that a flow with many req
 the others. Queues take turns. All queues are bounded, in length and in time.
 
 Follows apiserver/pkg/util/flowcontrol (apf_controller.go, fairqueuing/queueset, shufflesharding).
-Two things are simpler: each request needs one seat, and borrowed seats change hands immediately
-instead of every 10 s.
+One thing is simpler: borrowed seats change hands immediately instead of every 10 s.
 """
 
 import asyncio
 import hashlib
 import math
+import sys
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from inkube.apiserver.http import too_many_requests
+from inkube.apiserver.registry import Samples
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 
 _PREFIX = "apiserver_flowcontrol_"
 _FULL, _LIMIT, _TIME = "queue-full", "concurrency-limit", "time-out"
+_MOST_SEATS = 0.15
+"""The most seats of one request, as a part of the seats of its level
+(priorityLevelMaxSeatsPercent)."""
+_SEAT_UTILIZATION = f"{_PREFIX}priority_level_seat_utilization"
+_REQUEST_UTILIZATION = f"{_PREFIX}priority_level_request_utilization"
 
 
 class Usage:
     """What the requests of one flow schema do on one level."""
 
-    __slots__ = ("dispatched", "executing", "refusals", "waiting")
+    __slots__ = ("begun", "ended", "further_seats", "refusals", "waiting", "waiting_seats")
 
     def __init__(self) -> None:
-        self.executing = self.waiting = self.dispatched = 0
+        self.begun = self.ended = 0
+        """Requests that got seats, and those of them that are over."""
+        self.further_seats = 0
+        """Used seats, without one for each running request."""
+        self.waiting = self.waiting_seats = 0
+        """Requests that wait, and the seats that they need."""
         self.refusals: Counter[str] = Counter()
+
+    @property
+    def executing(self) -> int:
+        """The number of running requests."""
+        return self.begun - self.ended
+
+
+class _Waiting:
+    """A request that waits for seats."""
+
+    __slots__ = ("seated", "seats")
+
+    def __init__(self, seats: int) -> None:
+        self.seats = seats
+        self.seated: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
 class _Queue:
@@ -40,9 +67,32 @@ class _Queue:
     __slots__ = ("requests", "turn")
 
     def __init__(self) -> None:
-        self.requests: deque[asyncio.Future[None]] = deque()
+        self.requests: deque[_Waiting] = deque()
         self.turn = 0
-        """The level's count of dispatched requests at which the queue had its last turn."""
+        """The level's count of dispatched seats at which the queue had its last turn."""
+
+
+class _History:
+    """How much of a level is used over time, in histograms: each value is weighted with the
+    nanoseconds during which it was true. Kept once somebody reads metrics."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+        self._since = time.perf_counter_ns()
+
+    def record(self, level: "Level") -> None:
+        """Add the time since the last call. Called before and after the use changes."""
+        now = time.perf_counter_ns()
+        elapsed, self._since = now - self._since, now
+        observe, nominal = self._samples.observe, max(1, level.nominal)
+        executing = sum(each.executing for each in level.usage.values())
+        places = max(1, level.places)
+        for value, name, phase in (
+            (level.busy / nominal, _SEAT_UTILIZATION, "executing"),
+            (executing / nominal, _REQUEST_UTILIZATION, "executing"),
+            (level.waiting / places, _REQUEST_UTILIZATION, "waiting"),
+        ):
+            observe(value, name, phase, level.name, weight=elapsed)
 
 
 class Level:
@@ -52,10 +102,24 @@ class Level:
         self.name = name
         self.uid = ""
         self.is_exempt = False
+        self.is_quiescing = False
+        """Whether its configuration is deleted. It lends no seats."""
         self.nominal = self.lower = self.upper = 0
         """Seats: the share of all, those that are never lent, and the most with borrowed ones."""
-        self.used = 0
+        self.unshared = 0
+        """Seats that requests can use whatever other levels do."""
+        self.used = self.spent = 0
+        """Taken seats, and those of them whose requests have ended. A request that waits for
+        nothing runs within one turn of the event loop, so these seats become free at its end: no
+        more requests begin in one turn than there are seats."""
+        self.batch = 0
+        """The spent seats that are kept until there are more: a turn has room for the others."""
         self.waiting = 0
+        self.most = 1
+        """The most seats of one request."""
+        self.history: _History | None = None
+        """None until somebody reads metrics."""
+        self.pool = pool
         self.usage: dict[str, Usage] = {}
         """By the name of the flow schema."""
         self.hand_size = 0
@@ -63,7 +127,6 @@ class Level:
         self._queue_limit = 0
         self._queues: list[_Queue] = []
         self._turn = 0
-        self._pool = pool
 
     def configure(self, stored: Object, nominal: int) -> None:
         """Apply a stored PriorityLevelConfiguration. Waiting requests keep their place."""
@@ -71,15 +134,19 @@ class Level:
         self.is_exempt = spec["type"] == "Exempt"
         limits = spec.get("exempt" if self.is_exempt else "limited") or {}
         self.nominal = nominal
+        self.unshared = sys.maxsize if self.is_exempt else nominal
+        self.batch = self.unshared // 2
         self.lower = nominal - round(nominal * (limits.get("lendablePercent") or 0) / 100)
         borrowed = limits.get("borrowingLimitPercent")
-        self.upper = self._pool.size
+        self.upper = self.pool.size
         if borrowed is not None:
             self.upper = nominal + round(nominal * borrowed / 100)
         queuing = (limits.get("limitResponse") or {}).get("queuing") or {}
         self.deck_size = queuing.get("queues") or 0
         self.hand_size = min(queuing.get("handSize") or 0, self.deck_size)
         self._queue_limit = queuing.get("queueLengthLimit") or 0
+        dealt = nominal // self.hand_size if self.hand_size else nominal
+        self.most = max(1, min(math.ceil(nominal * _MOST_SEATS), dealt))
         missing = self.deck_size - len(self._queues)
         self._queues += [_Queue() for _ in range(missing)]
 
@@ -92,55 +159,103 @@ class Level:
         """Return the usage of a flow schema."""
         return self.usage.setdefault(schema, Usage())
 
-    def take(self) -> bool:
-        """Take a seat, if there is one and no other request waits for it."""
-        if self.waiting or not self._has_seat:
+    @property
+    def places(self) -> int:
+        """The number of requests that fit into all queues."""
+        return self.deck_size * self._queue_limit
+
+    def has_room(self, seats: int) -> bool:
+        """Return whether a request can have this number of seats. A request that is alone always
+        can."""
+        used = self.used + seats
+        return (
+            used <= self.unshared
+            or not self.used
+            or (used <= self.upper and self.pool.lends_to(self, seats))
+        )
+
+    def take(self, seats: int = 1) -> bool:
+        """Take seats, if there are enough and no other request waits."""
+        if not self.hand_size:
+            self.end_turn()  # nothing can wait for the end of the turn
+        if self.waiting or not self.has_room(seats):
             return False
-        self.used += 1
+        self.record()
+        self.used += seats
         return True
 
     @property
-    def _has_seat(self) -> bool:
-        return self.used < self.nominal or (self.used < self.upper and self._pool.lends_to(self))
+    def busy(self) -> int:
+        """The seats of running requests."""
+        return self.used - self.spent
 
-    def release(self) -> None:
-        """Give a seat back, to the next request that waits."""
-        self.used -= 1
-        self._pool.dispatch(self)
+    @property
+    def is_used(self) -> bool:
+        """Whether requests run or wait."""
+        return bool(self.busy or self.waiting)
 
-    async def wait(self, hand: Sequence[int], usage: Usage, seconds: float) -> int:
-        """Wait in one of the queues of a flow until the request has a seat. Returns the length of
-        the queue with this request. Raises StatusError 429, also after some seconds."""
+    def release(self, seats: int) -> None:
+        """Give seats back, at the end of the turn to the next requests that wait."""
+        self.record()
+        self.spent += seats
+        if self.spent > self.batch or self.pool.waiting:
+            self.pool.end_turn_later()
+
+    def end_turn(self) -> None:
+        """Free the seats of requests that have ended."""
+        self.used -= self.spent
+        self.spent = 0
+
+    def record(self) -> None:
+        """Note the use of the level before it changes."""
+        if self.history is not None:
+            self.history.record(self)
+
+    async def wait(self, hand: Sequence[int], usage: Usage, seats: int, seconds: float) -> int:
+        """Wait in one of the queues of a flow until the request has its seats. Returns the length
+        of the queue with this request. Raises StatusError 429, also after some seconds."""
         if not hand:
             raise self._refusal(usage, _LIMIT)
         queue = min((self._queues[card] for card in hand), key=lambda queue: len(queue.requests))
         if len(queue.requests) >= self._queue_limit:
             raise self._refusal(usage, _FULL)
-        seat = asyncio.get_running_loop().create_future()
+        request = _Waiting(seats)
         if not queue.requests:
             queue.turn = max(queue.turn, self._turn)  # an idle queue saves no turns
-        queue.requests.append(seat)
+        self.record()
+        queue.requests.append(request)
         length = len(queue.requests)
         self.waiting += 1
+        self.pool.waiting += 1
         usage.waiting += 1
+        usage.waiting_seats += seats
+        self.pool.end_turn_later()
         try:
             async with asyncio.timeout(seconds):
-                await self._seated(seat)
+                await self._seated(request)
         except TimeoutError:
             raise self._refusal(usage, _TIME) from None
         finally:
             usage.waiting -= 1
-            if seat in queue.requests:
-                self.waiting -= 1
-                queue.requests.remove(seat)
+            usage.waiting_seats -= seats
+            if request in queue.requests:
+                self._leave_queue(queue, request)
         return length
 
-    async def _seated(self, seat: "asyncio.Future[None]") -> None:
+    def _leave_queue(self, queue: _Queue, request: _Waiting) -> None:
+        """Stop waiting. A request with fewer seats may have waited behind this one."""
+        self.record()
+        self.waiting -= 1
+        self.pool.waiting -= 1
+        queue.requests.remove(request)
+        self.dispatch()
+
+    async def _seated(self, request: _Waiting) -> None:
         try:
-            await seat
+            await request.seated
         except asyncio.CancelledError:
-            if not seat.cancelled():  # it had its seat already
-                self.release()
+            if not request.seated.cancelled():  # it had its seats already
+                self.release(request.seats)
             raise
 
     def _refusal(self, usage: Usage, reason: str) -> status.StatusError:
@@ -148,18 +263,24 @@ class Level:
         return too_many_requests()
 
     def dispatch(self) -> None:
-        """Give free seats to waiting requests, to each queue in turn."""
-        while self.waiting and self._has_seat:
+        """Give free seats to waiting requests, to each queue in turn. If the next request needs
+        more seats than there are, the others wait for it."""
+        while self.waiting:
             queue = min(
                 (each for each in self._queues if each.requests), key=lambda queue: queue.turn
             )
-            seat = queue.requests.popleft()
+            request = queue.requests[0]
+            if not self.has_room(request.seats):
+                return
+            self.record()
+            queue.requests.popleft()
             self.waiting -= 1
+            self.pool.waiting -= 1
             self._turn = queue.turn
-            queue.turn += 1
-            if not seat.done():
-                self.used += 1
-                seat.set_result(None)
+            queue.turn += request.seats
+            if not request.seated.done():
+                self.used += request.seats
+                request.seated.set_result(None)
 
     def hand(self, flow: str) -> Sequence[int]:
         """Return the numbers of the queues of a flow, chosen by the hash of its name
@@ -175,19 +296,20 @@ class Level:
 
     def figures(self) -> Iterator[tuple[str, ...]]:
         """Yield the names and labels of metrics, each with its value as a text at the end."""
+        self.record()
         seats = {
             "nominal": self.nominal, "lower": self.lower, "upper": self.upper,
-            "current": max(self.nominal, self.used),
+            "current": max(self.nominal, self.busy),
         }  # fmt: skip
         for limit, number in seats.items():
             yield f"{_PREFIX}{limit}_limit_seats", self.name, str(number)
         for schema, usage in self.usage.items():
             for name, number in (
                 ("current_executing_requests", usage.executing),
-                ("current_executing_seats", usage.executing),
+                ("current_executing_seats", usage.executing + usage.further_seats),
                 ("current_inqueue_requests", usage.waiting),
-                ("current_inqueue_seats", usage.waiting),
-                ("dispatched_requests_total", usage.dispatched),
+                ("current_inqueue_seats", usage.waiting_seats),
+                ("dispatched_requests_total", usage.begun),
             ):
                 yield f"{_PREFIX}{name}", self.name, schema, str(number)
             for reason, number in usage.refusals.items():
@@ -198,37 +320,62 @@ class Level:
 class Pool:
     """The levels of a server, which share its seats. `size` is the number of seats."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, samples: Samples) -> None:
         self.size = size
+        self.waiting = 0
+        """The number of requests that wait on all levels."""
         self.levels: dict[str, Level] = {}
+        self._samples = samples
+        self._turn_ends = False
+        samples.when_observed(self._keep_history)
 
     def configure(self, stored: Iterable[Object]) -> Mapping[str, Level]:
-        """Use these PriorityLevelConfigurations. Requests of a deleted one keep their seats."""
+        """Use these PriorityLevelConfigurations, and return their levels. A deleted one stays
+        until its requests have ended."""
         every = {each["metadata"]["name"]: each for each in stored}
         shares = {name: _shares(each["spec"]) for name, each in every.items()}
         total = sum(shares.values()) or 1
-        self.levels = {name: self.levels.get(name) or Level(name, self) for name in every}
-        for name, level in self.levels.items():
+        known, found = self.levels, {}
+        for name in every:
+            found[name] = level = known.get(name) or Level(name, self)
             level.configure(every[name], math.ceil(self.size * shares[name] / total))
-        for level in self.levels.values():
+        self.levels = {**found, **{name: level for name, level in known.items() if level.is_used}}
+        for name, level in self.levels.items():
+            level.is_quiescing = name not in every
             level.dispatch()
-        return self.levels
+        if self._samples.is_observed:
+            self._keep_history()
+        return found
 
-    def lends_to(self, borrower: Level) -> bool:
-        """Return whether other levels lend a seat that nobody has borrowed yet."""
-        lent = borrowed = 0
+    def _keep_history(self) -> None:
+        for level in self.levels.values():
+            level.history = level.history or _History(self._samples)
+
+    def lends_to(self, borrower: Level, seats: int) -> bool:
+        """Return whether other levels lend enough for a request with this number of seats."""
+        lent = 0
+        borrowed = max(0, borrower.used + seats - borrower.nominal)
         for level in self.levels.values():
             if level is not borrower and not level.is_exempt:
-                lent += max(0, level.nominal - max(level.used, level.lower))
-            borrowed += max(0, level.used - level.nominal)
-        return borrowed < lent
+                borrowed += max(0, level.busy - level.nominal)
+                if not level.is_quiescing:
+                    lent += max(0, level.nominal - max(level.busy, level.lower))
+        return borrowed <= lent
 
-    def dispatch(self, first: Level) -> None:
-        """Give free seats to waiting requests: of a level, then of those that borrow."""
-        first.dispatch()
+    def end_turn_later(self) -> None:
+        """Free the seats of requests that have ended at the end of this turn of the event loop."""
+        if not self._turn_ends:
+            self._turn_ends = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
+
+    def _end_turn(self) -> None:
+        """Free seats, and give them to waiting requests: of each level, then of those that
+        borrow."""
+        self._turn_ends = False
         for level in self.levels.values():
-            if level.waiting:
-                level.dispatch()
+            level.end_turn()
+        for level in self.levels.values():
+            level.dispatch()
 
 
 def _shares(spec: Object) -> int:

@@ -53,11 +53,11 @@ def _row(level: Level) -> Sequence[str]:
     numbers = (
         level.waiting,
         sum(each.executing for each in usage),
-        sum(each.dispatched for each in usage),
+        sum(each.begun for each in usage),
         refusals.total(),
         refusals["time-out"],
         0,
     )
-    is_idle = str(not level.waiting and not level.used).lower()
+    is_idle, is_quiescing = (str(each).lower() for each in (not level.is_used, level.is_quiescing))
     queues = str(level.active_queues)
-    return level.name, queues, is_idle, "false", *map(str, numbers)
+    return level.name, queues, is_idle, is_quiescing, *map(str, numbers)

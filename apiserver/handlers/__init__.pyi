@@ -1,8 +1,6 @@
 from inkube.apiserver.handlers import packed as packed
 from inkube.apiserver.handlers import tables as tables
 from inkube.apiserver.handlers.rendering import Renderer as Renderer
-from inkube.apiserver.handlers.routes import STREAMING_SUBRESOURCES as STREAMING_SUBRESOURCES
-from inkube.apiserver.handlers.routes import WATCHES as WATCHES
 from inkube.apiserver.handlers.routes import Routes as Routes
 from inkube.apiserver.handlers.routes import Subresources as Subresources
 from inkube.apiserver.handlers.stored import data_of as data_of

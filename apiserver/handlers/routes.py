@@ -28,9 +28,6 @@ from inkube.schemas import status
 from inkube.schemas.golang import quote, truthy
 from inkube.schemas.served import Served
 
-WATCHES = frozenset({"watch", "watchone"})
-STREAMING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
-"""Subresources without a time limit (`--long-running-request-regexp`)."""
 _EXPORT = "the export parameter, deprecated since v1.14, is no longer supported"
 MAX_ROUTES = 10_000  # cached routes, by kind, verb and subresource
 Subresources = Mapping[tuple[str, str, str], Handler]
@@ -132,7 +129,9 @@ class Routes:
         if info.name:
             _check_name(info.name)
         handler = route.handler or self._handler(info, request)
-        if info.subresource in STREAMING_SUBRESOURCES:  # their responses have their own media types
+        if (
+            info.subresource in requests.STREAMING_SUBRESOURCES
+        ):  # their responses have their own media types
             form, injection = negotiation.COMPACT_JSON, None
         else:
             form = self._form(route, http, info)
@@ -153,7 +152,7 @@ class Routes:
         resource, wording = route.resource, route.resource.wording
         if resource.definition.max_body:
             httprequest.allow(http, resource.definition.max_body)
-        if info.verb in WATCHES and http.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
+        if info.verb in requests.WATCHES and http.headers.get(hdrs.ACCEPT) == negotiation.EVENTS:
             return negotiation.COMPACT_JSON
         if wording.is_routed:
             lists = info.verb in ("list", "watch")
@@ -167,7 +166,7 @@ class Routes:
         )
         if form.kind == "Table":
             include = info.query.get("includeObject", "")
-            if info.verb in WATCHES:  # other answers are checked when they become a Table
+            if info.verb in requests.WATCHES:  # other answers are checked when they become a Table
                 tables.check_include(include)
             form = form._replace(include=include)
         return form
@@ -181,7 +180,7 @@ class Routes:
             raise _no_route(request, wording.method_not_allowed(request.served.gvr, request.verb))
         if info.deprecated_prefix and info.subresource:
             raise _no_route(request, wording.no_subresource(request.served.gvr, request.name))
-        if info.deprecated_prefix and request.verb not in WATCHES:
+        if info.deprecated_prefix and request.verb not in requests.WATCHES:
             raise _no_route(request, wording.method_not_allowed(request.served.gvr, request.verb))
         if request.subresource and request.subresource != "status":
             return self._subresource(info, request)
@@ -191,7 +190,7 @@ class Routes:
             raise wording.no_subresource(request.served.gvr, request.name)
         if request.subresource and request.verb not in ("get", "update", "patch"):
             raise wording.method_not_allowed(request.served.gvr, request.verb)
-        if request.verb in WATCHES and wording.watches(info.method, verbs):
+        if request.verb in requests.WATCHES and wording.watches(info.method, verbs):
             return self._watch
         handler = self._handlers.get(request.verb)
         routed = request.verb in verbs and wording.allows(
@@ -231,7 +230,7 @@ def _not_allowed(request: Request) -> status.StatusError:
     """Return the error 405, with the alternative that the kind suggests for a missing write."""
     error = request.resource.wording.method_not_allowed(request.served.gvr, request.verb)
     instead = request.resource.definition.instead
-    if instead and request.verb not in ("get", "list", *WATCHES):
+    if instead and request.verb not in ("get", "list", *requests.WATCHES):
         error.message += f"; {instead}"
     return error
 

@@ -44,4 +44,6 @@ from inkube.apiserver.http.plain import Connection as Connection
 from inkube.apiserver.http.plain import Server as Server
 from inkube.apiserver.http.plain import deciding as deciding
 from inkube.apiserver.http.records import RequestRecord as RequestRecord
+from inkube.apiserver.http.requests import STREAMING_SUBRESOURCES as STREAMING_SUBRESOURCES
+from inkube.apiserver.http.requests import WATCHES as WATCHES
 from inkube.apiserver.http.requests import RequestInfo as RequestInfo

@@ -325,6 +325,22 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_flowcontrol_request_queue_length_after_enqueue": _Described(
         "histogram", "[ALPHA] Length of the queue of a request that waited for a seat.", _FLOW
     ),
+    "apiserver_flowcontrol_priority_level_request_utilization": _Described(
+        "histogram",
+        "[ALPHA] Requests of a level as a part of its seats or places, for each nanosecond.",
+        "phase priority_level",
+    ),
+    "apiserver_flowcontrol_priority_level_seat_utilization": _Described(
+        "histogram",
+        "[ALPHA] Used seats of a level as a part of its share, for each nanosecond.",
+        "phase priority_level",
+    ),
+    "apiserver_flowcontrol_request_execution_seconds": _Described(
+        "histogram", "[ALPHA] Seconds in which requests had their seats.", f"{_FLOW} type"
+    ),
+    "apiserver_flowcontrol_work_estimated_seats": _Described(
+        "histogram", "[ALPHA] Seats that a request took.", _FLOW
+    ),
     "apiserver_flowcontrol_request_wait_duration_seconds": _Described(
         "histogram", "[BETA] Seconds in which requests waited for a seat.", f"{_FLOW} execute"
     ),

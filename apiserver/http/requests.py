@@ -15,6 +15,10 @@ from multidict import MultiDict, MultiDictProxy
 from inkube.schemas import caches, selectors, status
 from inkube.schemas.golang import urlquery
 
+WATCHES = frozenset({"watch", "watchone"})
+"""The verbs of watches."""
+STREAMING_SUBRESOURCES = frozenset({"attach", "exec", "log", "portforward", "proxy"})
+"""Subresources without a time limit (`--long-running-request-regexp`)."""
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch"}
 _READS = frozenset({"GET", "HEAD"})
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})

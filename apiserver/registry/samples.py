@@ -17,6 +17,54 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
     "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_step_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_webhook_admission_duration_seconds": (*_OF_ADMISSION, 10.0, 25.0),
+    "apiserver_flowcontrol_priority_level_request_utilization": (
+        0.0,
+        0.001,
+        0.003,
+        0.01,
+        0.03,
+        0.1,
+        0.25,
+        0.5,
+        0.75,
+        1.0,
+    ),
+    "apiserver_flowcontrol_priority_level_seat_utilization": (
+        0.0,
+        0.1,
+        0.2,
+        0.3,
+        0.4,
+        0.5,
+        0.6,
+        0.7,
+        0.8,
+        0.9,
+        0.95,
+        0.99,
+        1.0,
+    ),
+    "apiserver_flowcontrol_request_execution_seconds": (
+        0.0,
+        0.005,
+        0.02,
+        0.05,
+        0.1,
+        0.2,
+        0.5,
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        15.0,
+        30.0,
+    ),
+    "apiserver_flowcontrol_work_estimated_seats": (
+        1.0,
+        2.0,
+        4.0,
+        10.0,
+    ),
     "apiserver_flowcontrol_request_queue_length_after_enqueue": (
         0.0,
         10.0,
@@ -89,16 +137,16 @@ class Samples:
         if series in self.numbers or self._has_room:
             self.numbers[series] = self.numbers.get(series, 0) + by
 
-    def observe(self, value: float, *series: str) -> None:
-        """Add a value to a histogram."""
+    def observe(self, value: float, *series: str, weight: int = 1) -> None:
+        """Add a value to a histogram, as often as `weight` says."""
         bounds = BOUNDS[series[0]]
         found = self.histograms.get(series)
         if found is None:
             if not self._has_room:
                 return
             found = self.histograms[series] = Histogram(len(bounds) + 1)
-        found.buckets[bisect_left(bounds, value)] += 1
-        found.total += value
+        found.buckets[bisect_left(bounds, value)] += weight
+        found.total += value * weight
 
     @property
     def _has_room(self) -> bool:

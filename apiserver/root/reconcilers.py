@@ -4,7 +4,7 @@ Modules have their own controllers, and can replace some of these.
 """
 
 from collections.abc import Collection
-from functools import partial
+from functools import cache, partial
 
 from inkube.apiserver import catalog as catalogs
 from inkube.apiserver import triggers
@@ -41,12 +41,10 @@ def at_first_object(
     client, upstreams = manager.client, partial(core.client_as, "kube-controller-manager")
     triggers_: list[Trigger] = []
     if not core.read_only:
+        add_flow_schemas = cache(lambda: builtin.flowcontrol.add(manager))  # by either trigger
         triggers_ += [
-            Trigger(
-                "flowschemas",
-                triggers.is_unchecked_flow_schema,
-                lambda: builtin.flowcontrol.add(manager),
-            ),
+            Trigger("flowschemas", triggers.is_unchecked_flow_schema, add_flow_schemas),
+            Trigger("prioritylevelconfigurations", triggers.is_changed, add_flow_schemas),
             Trigger(
                 "ipaddresses",
                 triggers.exists,

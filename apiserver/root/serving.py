@@ -72,7 +72,9 @@ class Limits:
         options = core.options
         reads, writes = options.max_requests_inflight, options.max_mutating_requests_inflight
         seats = reads + writes if options.enable_priority_and_fairness else 0
-        flows = Flows(core.base.store, seats)
+        flows = Flows(
+            core.base.store, core.resources, core.samples, seats, endless=(watching.SHARED,)
+        )
         guard = Guard(
             loopback_only=core.security.is_open,
             hosts=options.allow_hosts,

@@ -30,7 +30,6 @@ from aiohttp.http import HttpVersion11, WSMsgType
 from multidict import CIMultiDict
 from yarl import URL
 
-from inkube.apiserver.handlers import WATCHES
 from inkube.apiserver.http import (
     STALL_SECONDS,
     Connection,
@@ -393,7 +392,7 @@ class Stream:
         path, _, query = message.path.partition("?")
         if requests.parse("GET", path, query).verb == "list":
             query = f"{query}&watch=true" if query else "watch=true"
-        if requests.parse("GET", path, query).verb not in WATCHES:
+        if requests.parse("GET", path, query).verb not in requests.WATCHES:
             raise status.bad_request(
                 f"{path} cannot be watched: the path of a watch is that of a list, "
                 "/api/v1/namespaces/default/pods"

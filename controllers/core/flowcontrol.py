@@ -1,9 +1,12 @@
 """Writes the condition of flow schemas about the existence of their priority levels.
 
-Follows apiserver/pkg/util/flowcontrol/apf_controller.go (syncFlowSchemaStatus).
+Follows apiserver/pkg/util/flowcontrol/apf_controller.go (syncFlowSchemaStatus). A condition that
+others change back again is written six times a minute at most (shouldDelayUpdate).
 """
 
+from collections import deque
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.informer import Change, Informer, Key
@@ -18,6 +21,8 @@ _GROUP = "flowcontrol.apiserver.k8s.io"
 SCHEMAS = GVR(_GROUP, "v1", "flowschemas")
 LEVELS = GVR(_GROUP, "v1", "prioritylevelconfigurations")
 DANGLING = "Dangling"
+_WRITES = 6
+_MINUTE = timedelta(minutes=1)
 
 
 class DanglingController:
@@ -31,18 +36,26 @@ class DanglingController:
         self._schemas = schemas
         self._levels = levels
         self._by_level = schemas.index(_levels)
+        self._writes: dict[Key, deque[datetime]] = {}
+        """The times of the last writes of each schema."""
 
     async def reconcile(self, key: Key) -> Result | None:
         """Check whether the priority level of one flow schema exists."""
         schema = self._schemas.get(key)
         if schema is None:
+            self._writes.pop(key, None)
             return None
         found = self._condition(schema)
         old = (schema.get("status") or {}).get("conditions") or []
         before = next((one for one in old if one.get("type") == DANGLING), None)
         if before is not None and all(before.get(name) == found[name] for name in found):
             return None
-        found["lastTransitionTime"] = meta.format_time(self._clock.now())
+        now = self._clock.now()
+        writes = self._writes.setdefault(key, deque(maxlen=_WRITES))
+        if len(writes) == _WRITES and now - writes[0] < _MINUTE:
+            return Result(requeue_after=(writes[0] + _MINUTE - now).total_seconds())
+        writes.append(now)
+        found["lastTransitionTime"] = meta.format_time(now)
         status = {"conditions": [*(one for one in old if one is not before), found]}
         try:
             await self._client.update({**schema, "status": status}, subresource="status")
