@@ -11,7 +11,7 @@ They read and write values as kube-apiserver does. Most names are modules with f
     names, resources         rules of names and labels; resources by the names that clients use
     bodies, documents        bodies of requests, and files of YAML, as values
     fielderrors              one `FieldError` for each reason of field.Error
-    cel                      expressions, with a limit of their cost
+    cel, deviceselectors     expressions, with a limit of their cost; those that select devices
     gotext, gotime           texts and numbers as Go prints them; durations and times of Go
     goyaml, regexp, rfc3339  YAML, regular expressions and times as Go reads them
     caches                   caches with a bound

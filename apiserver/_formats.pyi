@@ -16,6 +16,7 @@ from inkube.schemas import selectors as selectors
 # Expressions and documents
 from inkube.schemas import cel as cel
 from inkube.schemas import documents as documents
+from inkube.schemas.builtin import deviceselectors as deviceselectors
 
 # Formats of Go
 from inkube.schemas.golang import DecodeError as DecodeError

@@ -31,6 +31,8 @@ CONTROLLERS = (
     "node-lifecycle-controller",
     "taint-eviction-controller",
     "pod-garbage-collector-controller",
+    "resourceclaim-controller",
+    "device-taint-eviction-controller",
     "kube-scheduler",
     "kubelet",
 )

@@ -33,6 +33,8 @@ STARTS: Mapping[str, tuple[str, str]] = {
     "node-lifecycle-controller": ("machines.lifecycle", "add"),
     "taint-eviction-controller": ("machines.eviction", "add"),
     "pod-garbage-collector-controller": ("machines.garbage", "add"),
+    "resourceclaim-controller": ("devices.controller", "add"),
+    "device-taint-eviction-controller": ("devices.eviction", "add"),
     "kube-scheduler": ("scheduler", "add"),
     "kubelet": ("kubelet", "add"),
 }

@@ -92,6 +92,22 @@ def available_in(pod: Object, min_ready: int, now: datetime) -> float | None:
     return max(wait, 0.0)
 
 
+def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
+    """Return the pod's status with a new condition DisruptionTarget."""
+    made: Object = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": now,
+    }
+    if pod["metadata"].get("generation"):
+        made["observedGeneration"] = pod["metadata"]["generation"]
+    status = pod.get("status") or {}
+    others = [each for each in status.get("conditions") or () if each["type"] != made["type"]]
+    return {**status, "conditions": [*others, made]}
+
+
 class Tally:
     """The numbers of ready and available pods."""
 

@@ -12,7 +12,10 @@ from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.capacity import PodOnNode
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.devices import CLAIMS, CLASSES, SINCE, SLICES, podclaims
+from inkube.controllers.workloads.devices.requests import AllocationError
 from inkube.controllers.workloads.scheduling import filters, preemption
+from inkube.controllers.workloads.scheduling.devices import Devices, Plan, UnusableClaimsError
 from inkube.controllers.workloads.scheduling.nodes import Nodes
 from inkube.controllers.workloads.scheduling.preemption import Victims
 from inkube.controllers.workloads.scheduling.volumes import Volumes
@@ -59,6 +62,9 @@ class Scheduler:
         self._budgets = cluster.informer(BUDGETS)
         self._namespaces = cluster.informer(NAMESPACES)
         self._volumes = Volumes(cluster, self._client)
+        knows_devices = cluster.server.find_kind(*SINCE) is not None
+        self.devices = Devices(cluster, self._client) if knows_devices else None
+        """The devices for claims; None on a server that does not know claims."""
         self._nodes = Nodes()
         self._pending: dict[Key, float] = {}
         """Pods without a fitting node, in the order of the failed attempts → the time of their last
@@ -137,6 +143,26 @@ class Scheduler:
             if (pod := self._pods.get(key)) is not None and _has_claims(pod)
         ]
 
+    def of_claim(self, change: Change) -> Iterator[Key]:
+        """Yield the waiting pods with claims of devices, if the claim is theirs or was released."""
+        if self.devices is not None:
+            released = self.devices.on_claim(change)
+            name = change.object["metadata"]["name"]
+            for key, pod in self._with_device_claims():
+                if released or name in {each.name for each in podclaims.named(pod)}:
+                    yield key
+
+    def of_devices(self, change: Change) -> Iterator[Key]:
+        """Yield the waiting pods with claims of devices."""
+        for key, _ in self._with_device_claims():
+            yield key
+
+    def _with_device_claims(self) -> Iterator[tuple[Key, Object]]:
+        for key in self._pending:
+            pod = self._pods.get(key)
+            if pod is not None and pod["spec"].get("resourceClaims"):
+                yield key, pod
+
     # --- placing
 
     async def reconcile(self, key: Key) -> Result | None:
@@ -145,53 +171,118 @@ class Scheduler:
         if pod is None or not is_pending(pod) or pod["metadata"]["uid"] in self._assumed:
             self._pending.pop(key, None)
             return None
+        devices = self.devices if pod["spec"].get("resourceClaims") else None
+        if devices is not None and devices.gate(pod):
+            self._pending.setdefault(key, -math.inf)  # as in kube-scheduler, without a condition
+            return None
         problem = self._volumes.problem(pod)
         if problem:
             return await self._handle_failure(
                 key, pod, f"0/{len(self._nodes)} nodes are available: {problem}. not found"
             )
+        try:
+            plan = None if devices is None else devices.plan(pod)
+        except (UnusableClaimsError, AllocationError) as error:
+            return await self._handle_failure(key, pod, self._unusable(str(error)))
         wish = filters.PendingPod(
             pod,
             self._nodes,
             volumes=self._volumes.filter(pod),
+            devices=None if plan is None else plan.refusal,
             namespaces=self._labels_of,
         )
         if not len(self._nodes):
             return await self._handle_failure(key, pod, _NO_NODES)
-        fit = filters.fitting_nodes(wish, self._nodes)
+        try:
+            fit = filters.fitting_nodes(wish, self._nodes)
+        except AllocationError as error:
+            text = f'running "DynamicResources" filter plugin: {error}'
+            return await self._handle_failure(key, pod, text, reason="SchedulerError")
         candidates = fit.nodes
         if not candidates:
-            return await self._preempt(key, pod, wish, fit)
+            return await self._preempt(key, pod, wish, fit, await self._release(pod, plan))
         nominated = (pod.get("status") or {}).get("nominatedNodeName")
         chosen = next((each for each in candidates if each.name == nominated), None)
-        place = chosen or filters.best_node(wish, candidates)
+        place = chosen or filters.best_node(wish, candidates, plan.score if plan else None)
         node = place.name
         self._nodes.withdraw(wish.as_placed.uid)
         self._nodes.add_pod(wish.as_placed, node)
         self._assumed[wish.as_placed.uid] = key
         self._pending.pop(key, None)
+        if devices is not None and plan is not None:
+            devices.assume(plan, node)
         try:
             if not await self._volumes.reserve(pod, place.object):
                 self._leave(pod)
                 self._pending[key] = -math.inf
                 return Result(requeue_after=_AT_LATEST)
+            if devices is not None and plan is not None:
+                wait = await self._prepare_devices(pod, devices, plan, node)
+                if wait is not None:
+                    self._leave(pod)
+                    self._pending[key] = -math.inf
+                    return Result(requeue_after=wait)
             await self._bind(pod, node)
         except StatusError as error:
             self._leave(pod)
             if error.code in (404, 409):
+                if plan is not None:
+                    self._pending[key] = -math.inf
                 return None
             raise
+        finally:
+            if devices is not None and plan is not None:
+                devices.forget(plan)
         name = f"{key.namespace}/{key.name}"
         message = f"Successfully assigned {name} to {node}"
         await self.events.record(pod, "Normal", "Scheduled", message, action="Binding")
         return None
+
+    async def _prepare_devices(
+        self, pod: Object, devices: Devices, plan: Plan, node: str
+    ) -> float | None:
+        """Reserve the devices of a pod. Returns None, or the seconds in which drivers must fulfill
+        their conditions first."""
+        is_new = bool(plan.unallocated)
+        if await devices.reserve(pod, plan, node):
+            return None
+        if is_new:
+            text = f"waiting for binding conditions for device on node {node}"
+            await self.events.record(
+                pod, "Normal", "BindingConditionsPending", text, action="Scheduling"
+            )
+        return devices.seconds_to_wait(plan)
+
+    async def _release(self, pod: Object, plan: Plan | None) -> str:
+        """Release a claim that keeps the pod from all nodes. Returns the message about it."""
+        if plan is None or self.devices is None:
+            return preemption.NO_CLAIMS
+        try:
+            released = await self.devices.release(plan, pod)
+        except StatusError as error:
+            if error.code not in (404, 409):
+                raise
+            released = False  # it changed, and its event brings the pod back
+        return "deallocation of ResourceClaim completed" if released else "still not schedulable"
+
+    def _unusable(self, why: str) -> str:
+        """Return the message for a pod whose claims prevent its scheduling on every node."""
+        count = len(self._nodes)
+        after = f"{preemption.NO_CLAIMS}, {preemption.not_helpful(count)}"
+        return f"0/{count} nodes are available: {why}. {after}"
 
     def _labels_of(self, namespace: str) -> dict[str, str]:
         found = self._namespaces.get(Key("", namespace))
         return ((found or {}).get("metadata") or {}).get("labels") or {}
 
     async def _handle_failure(
-        self, key: Key, pod: Object, message: str, *, nominated: str | None = None
+        self,
+        key: Key,
+        pod: Object,
+        message: str,
+        *,
+        nominated: str | None = None,
+        reason: str = "Unschedulable",
     ) -> Result:
         """Write the reason why the pod waits, and its nominated node (None: the same, "": none).
         The next attempt is in five minutes at the latest.
@@ -209,7 +300,7 @@ class Scheduler:
         is_news = present is None or present.get("message") != message
         if is_news:
             status["conditions"] = _with_condition(
-                status, "PodScheduled", "False", "Unschedulable", message,
+                status, "PodScheduled", "False", reason, message,
                 now=format_time(self._clock.now()), generation=pod["metadata"].get("generation"),
             )  # fmt: skip
         written = await writes.write_status(self._client, pod, status)
@@ -223,17 +314,22 @@ class Scheduler:
         return Result(requeue_after=_AT_LATEST)
 
     async def _preempt(
-        self, key: Key, pod: Object, wish: filters.PendingPod, fitting: filters.FittingNodes
+        self,
+        key: Key,
+        pod: Object,
+        wish: filters.PendingPod,
+        fitting: filters.FittingNodes,
+        about_claims: str,
     ) -> Result:
         refusals = fitting.refusals.values()
         if self._is_promised(pod):
-            after = (
-                f"{preemption.PREFIX}not eligible due to a terminating pod on the nominated node."
-            )
+            why = "not eligible due to a terminating pod on the nominated node."
+            after = f"{about_claims}, preemption: {why}"
             return await self._handle_failure(
                 key, pod, filters.explain(len(self._nodes), refusals, after)
             )
         victims, after = preemption.choose_victims(wish, self._nodes, fitting, self._budgets_of)
+        after = f"{about_claims}, {after}" if after else ""
         message = filters.explain(len(self._nodes), refusals, after)
         if victims is None:
             keeps = None if wish.spec.get("preemptionPolicy") == "Never" else ""
@@ -337,11 +433,17 @@ def _is_placed_anew(old: Object, new: Object) -> bool:
 
 def _matters(old: Object, new: Object) -> bool:
     """Return whether a change of a waiting pod can let it be placed. A change of
-    its status cannot."""
+    its status cannot, apart from the names of generated claims."""
     parts = ("labels", "annotations", "deletionTimestamp")
-    return old["spec"] != new["spec"] or any(
-        old["metadata"].get(part) != new["metadata"].get(part) for part in parts
+    return (
+        old["spec"] != new["spec"]
+        or any(old["metadata"].get(part) != new["metadata"].get(part) for part in parts)
+        or _generated_claims(old) != _generated_claims(new)
     )
+
+
+def _generated_claims(pod: Object) -> object:
+    return (pod.get("status") or {}).get("resourceClaimStatuses")
 
 
 def _node_parts(node: Object) -> tuple[object, ...]:
@@ -366,5 +468,8 @@ def add(cluster: Cluster) -> None:
     watches = [Watch(NODES, scheduler.of_node), Watch(PODS, scheduler.of_pod)]
     watches += [Watch(each, scheduler.of_volume) for each in VOLUME_KINDS]
     watches += [Watch(each, lambda change: ()) for each in (BUDGETS, NAMESPACES)]
+    if scheduler.devices is not None:
+        watches.append(Watch(CLAIMS, scheduler.of_claim))
+        watches += [Watch(each, scheduler.of_devices) for each in (CLASSES, SLICES)]
     cluster.manager.add(Controller(NAME, scheduler.reconcile, tuple(watches), concurrency=16))
     cluster.manager.add(scheduler.events.controller(f"{NAME}-events"))

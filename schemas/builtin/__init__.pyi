@@ -30,6 +30,7 @@ from inkube.schemas.builtin.podsecurity.standards import Standard as Standard
 from inkube.schemas.builtin.protobuf import envelopes as envelopes
 from inkube.schemas.builtin.resources import Resource as Resource
 from inkube.schemas.builtin.rules import gates as gates
+from inkube.schemas.builtin.rules.calls import deviceselectors as deviceselectors
 from inkube.schemas.builtin.strategies.allocators import DEFAULT_RANGES as DEFAULT_RANGES
 from inkube.schemas.builtin.strategies.allocators import ServiceRange as ServiceRange
 from inkube.schemas.builtin.strategies.allocators import ranges_of as ranges_of

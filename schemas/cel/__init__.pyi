@@ -17,6 +17,7 @@ from inkube.schemas.cel.declarations.types import Type as Type
 from inkube.schemas.cel.language.source import CompileError as CompileError
 from inkube.schemas.cel.language.source import Issue as Issue
 from inkube.schemas.cel.library import authorizer as authorizer
+from inkube.schemas.cel.library import semver as semver
 from inkube.schemas.cel.library.authorizer import AUTHORIZER as AUTHORIZER
 from inkube.schemas.cel.library.authorizer import RESOURCE_CHECK as RESOURCE_CHECK
 from inkube.schemas.cel.library.json_results import as_json as as_json

@@ -10,6 +10,7 @@ from typing import Any
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
+from inkube.controllers.workloads.devices import CLAIMS, SINCE, podclaims
 from inkube.controllers.workloads.kubelet import probes, readiness, resizes, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
@@ -151,7 +152,10 @@ class _Pods(engine.EveryObject):
         return self._kubelets.manages_pod(obj) and not self._kubelets.functions.matches(obj)
 
     def watches(self) -> tuple[Watch, ...]:
-        return (Watch(NODES, keys=self._of_node),)
+        watches = (Watch(NODES, keys=self._of_node),)
+        if self._kubelets.cluster.server.find_kind(*SINCE) is None:
+            return watches
+        return (*watches, Watch(CLAIMS, keys=podclaims.users_of))
 
     def _of_node(self, change: Change) -> Iterable[Key]:
         """Return the pods of a node that became simulated or is no longer simulated."""
@@ -162,6 +166,8 @@ class _Pods(engine.EveryObject):
         return self._kubelets.cluster.pods_by_node().keys(change.object["metadata"]["name"])
 
     async def prepare(self, obj: Object) -> engine.Preparation:
+        if obj["spec"].get("resourceClaims") and await self._is_unprepared(obj):
+            return engine.Preparation(has_changed=True)
         rejection = self._kubelets.admission.rejection(obj)
         if rejection is not None:
             await self._reject(obj, rejection)
@@ -183,6 +189,18 @@ class _Pods(engine.EveryObject):
             return engine.Preparation(next_seconds=again)
         await self._set_status(obj, patch)
         return engine.Preparation(has_changed=True)
+
+    async def _is_unprepared(self, pod: Object) -> bool:
+        """Return whether a pod cannot start yet, because a claim is not reserved for it
+        (prepareResources of pkg/kubelet/cm/dra/manager.go). A change of the claim wakes it."""
+        if pods.phase(pod) not in ("", "Pending") or pods.is_deleting(pod):
+            return False
+        claims = self._kubelets.cluster.informer(CLAIMS)
+        why = podclaims.preparation_problem(pod, claims.get)
+        if why:
+            text = f"Failed to prepare dynamic resources: prepare dynamic resources: {why}"
+            await self._events.warning(pod, "FailedPrepareDynamicResources", text)
+        return bool(why)
 
     def adjust(self, obj: Object, patch: Any) -> Any:
         if isinstance(patch.get("status"), dict):

@@ -32,22 +32,6 @@ def stay(pod: Object, taints: list[Object]) -> float | None:
     return min(seconds, default=None)
 
 
-def disrupted(pod: Object, reason: str, message: str, now: str) -> Object:
-    """Return the pod's status with a new condition DisruptionTarget."""
-    made: Object = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": now,
-    }
-    if pod["metadata"].get("generation"):
-        made["observedGeneration"] = pod["metadata"]["generation"]
-    status = pod.get("status") or {}
-    others = [each for each in status.get("conditions") or () if each["type"] != made["type"]]
-    return {**status, "conditions": [*others, made]}
-
-
 class Eviction:
     """Deletes one pod at a time, when the time for which it tolerates the taints is over."""
 
@@ -106,7 +90,7 @@ class Eviction:
         text = f"Marking for deletion Pod {key.namespace}/{key.name}"
         await self._events.normal(pod, "TaintManagerEviction", text)
         moment = format_time(self._clock.now())
-        status = disrupted(pod, "DeletionByTaintManager", _MESSAGE, moment)
+        status = pods.disrupted(pod, "DeletionByTaintManager", _MESSAGE, moment)
         await writes.write_status(self._client, pod, status)
         await writes.delete(self._client, PODS, pod)
         self._since.pop(uid, None)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.machines.eviction import disrupted
 from inkube.formats import format_time
 from inkube.kinds import Change, Controller, Key, Result, Watch
 
@@ -81,7 +80,7 @@ class PodGarbage:
             now = format_time(self._clock.now())
             status: Object = pod.get("status") or {}
             if orphaned:
-                status = disrupted(pod, "DeletionByPodGC", _MESSAGE, now)
+                status = pods.disrupted(pod, "DeletionByPodGC", _MESSAGE, now)
             await writes.write_status(self._client, pod, {**status, "phase": "Failed"})
         await writes.delete(self._client, PODS, pod, {"gracePeriodSeconds": 0})
 

@@ -35,8 +35,8 @@ class FittingNodes(NamedTuple):
     refusals: dict[str, Refusal]
 
 
-VolumeFilter = Callable[[Object], str]
-"""Node → the reason why the pod's volumes cannot be on the node; "" if they can."""
+NodeFilter = Callable[[Object], str]
+"""Node → the reason why the pod's volumes or devices cannot be on the node; "" if they can."""
 Namespaces = Callable[[str], dict[str, str]]
 """Name of a namespace → its labels."""
 
@@ -49,12 +49,14 @@ class PendingPod:
         pod: Object,
         nodes: Nodes,
         *,
-        volumes: VolumeFilter | None = None,
+        volumes: NodeFilter | None = None,
+        devices: NodeFilter | None = None,
         namespaces: Namespaces = lambda name: {},
     ) -> None:
         self.as_placed = PodOnNode(pod)
         self.spec: Object = pod["spec"]
         self._volumes = volumes
+        self._devices = devices
         self._namespaces = namespaces
         self._tolerations: list[Object] = self.spec.get("tolerations") or []
         affinity = self.spec.get("affinity") or {}
@@ -88,6 +90,7 @@ class PendingPod:
             or self._bound_volumes(node)
             or self._spread(node)
             or self._near_others(node)
+            or self._allocated_devices(node)
         )
 
     def _unschedulable(self, node: Node) -> Refusal | None:
@@ -134,6 +137,10 @@ class PendingPod:
 
     def _bound_volumes(self, node: Node) -> Refusal | None:
         why = self._volumes(node.object) if self._volumes is not None else ""
+        return Refusal((why,)) if why else None
+
+    def _allocated_devices(self, node: Node) -> Refusal | None:
+        why = self._devices(node.object) if self._devices is not None else ""
         return Refusal((why,)) if why else None
 
     def _spread(self, node: Node) -> Refusal | None:
@@ -300,6 +307,8 @@ class PendingPod:
         return total
 
 
+_DEVICE_WEIGHT = 200
+"""The highest score for devices: 100 with the weight 2 of the plugin DynamicResources."""
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
 """The assumed requests of a pod without requests, so that such pods are distributed
 (GetNonzeroRequests)."""
@@ -322,12 +331,19 @@ def fitting_nodes(wish: PendingPod, nodes: Nodes) -> FittingNodes:
     return fit
 
 
-def best_node(wish: PendingPod, candidates: list[Node]) -> Node:
+def best_node(
+    wish: PendingPod, candidates: list[Node], device_score: Callable[[str], int] | None = None
+) -> Node:
     """Return the node with the highest score; among equal scores, fewest pods, then
-    the first name."""
-    return min(
-        candidates, key=lambda node: (-round(wish.score(node), 6), len(node.pods), node.name)
-    )
+    the first name. `device_score` is the score of a node's devices, in units of its own."""
+    scores = {node.name: device_score(node.name) if device_score else 0 for node in candidates}
+    unit = _DEVICE_WEIGHT / max(1, *scores.values())
+
+    def rank(node: Node) -> tuple[float, int, str]:
+        score = wish.score(node) + unit * scores[node.name]
+        return -round(score, 6), len(node.pods), node.name
+
+    return min(candidates, key=rank)
 
 
 def explain(count: int, refusals: Iterable[Refusal], after: str) -> str:

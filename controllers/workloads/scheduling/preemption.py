@@ -12,7 +12,8 @@ from inkube.controllers.workloads.capacity import Node, PodOnNode
 from inkube.controllers.workloads.scheduling.filters import FittingNodes, PendingPod, Refusal
 from inkube.controllers.workloads.scheduling.nodes import Nodes
 
-PREFIX = "no new claims to deallocate, preemption: "
+NO_CLAIMS = "no new claims to deallocate"
+"""What the plugin of dynamic resources says of a pod without claims, before the preemption."""
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 
@@ -34,12 +35,17 @@ Budgets = Callable[[Object], list[tuple[str, int]]]
 """A pod → its disruption budgets: the uid and the allowed disruptions of each."""
 
 
+def not_helpful(count: int) -> str:
+    """Return the message for a pod that no deletion helps."""
+    return f"preemption: 0/{count} nodes are available: {count} {_NOT_HELPFUL}."
+
+
 def choose_victims(
     wish: PendingPod, nodes: Nodes, fitting: FittingNodes, budgets: Budgets
 ) -> tuple[Victims | None, str]:
     """Return the victims and "", or None and a message with the reason."""
     if wish.spec.get("preemptionPolicy") == "Never":
-        return None, f"{PREFIX}not eligible due to preemptionPolicy=Never."
+        return None, "preemption: not eligible due to preemptionPolicy=Never."
     found, why = [], []
     for node in nodes:
         if not fitting.refusals[node.name].curable:
@@ -54,7 +60,7 @@ def choose_victims(
         return min(found, key=Victims.cost), ""
     counts = Counter(why)
     told = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-    return None, f"{PREFIX}0/{len(nodes)} nodes are available: {told}."
+    return None, f"preemption: 0/{len(nodes)} nodes are available: {told}."
 
 
 def _victims_on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:

@@ -1,28 +1,33 @@
-"""CEL expressions that select devices: their variables and their cost.
+"""CEL expressions that select devices: their variables, their cost, and whether they match.
 
-Follows dynamic-resource-allocation/cel/compile.go. inkube does not evaluate them, because only a
-scheduler does.
+Follows dynamic-resource-allocation/cel/compile.go.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
-from inkube.schemas import fielderrors
+from inkube.schemas import caches, fielderrors
+from inkube.schemas import quantity as quantities
 from inkube.schemas.cel import (
     FUNCTIONS,
     CompileError,
     Environment,
+    EvalError,
     Field,
     Fields,
     Program,
     ProgramError,
+    QuantityValue,
     Shape,
     Type,
     checked,
     estimate,
+    semver,
     types,
 )
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.objects import Object
 
 _LONGEST: Final = 10 * 1024
 _MAX_COST: Final = 1_000_000
@@ -98,3 +103,45 @@ def errors(text: str, path: str) -> list[FieldError]:
     if estimate(found.root, _ENVIRONMENT).max > _MAX_COST:
         return [fielderrors.forbidden(path, "too complex, exceeds cost limit")]
     return []
+
+
+def matches(text: str, driver: str, device: Object) -> bool:
+    """Return whether an expression selects a device of a ResourceSlice (DeviceMatches).
+
+    Raises CompileError, ProgramError or EvalError.
+    """
+    attributes = {name: _value(one) for name, one in (device.get("attributes") or {}).items()}
+    capacity = {
+        name: QuantityValue(quantities.parse(str(one["value"])))
+        for name, one in (device.get("capacity") or {}).items()
+    }
+    variable = {
+        "driver": driver,
+        "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
+        "attributes": _domains(attributes, driver),
+        "capacity": _domains(capacity, driver),
+    }
+    found = _program(text).evaluate({"device": variable}, _MAX_COST)
+    if not isinstance(found, bool):
+        raise EvalError("CEL result could not be converted to bool")
+    return found
+
+
+@caches.of_texts(256)
+def _program(text: str) -> Program:
+    return Program(checked(text, _ENVIRONMENT), _ENVIRONMENT)
+
+
+def _value(attribute: Object) -> Any:
+    if "version" in attribute:
+        return semver.parse(attribute["version"])
+    return next(iter(attribute.values()))
+
+
+def _domains(values: Mapping[str, Any], driver: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return values by domain and name; a domain without values is empty, not missing."""
+    found: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+    for name, value in values.items():
+        domain, slash, short = name.rpartition("/")
+        found[domain if slash else driver][short] = value
+    return found
