@@ -8,7 +8,7 @@ HTTP responses, discovery, tables and OpenAPI documents use the same value, so t
 depend on the origin of a kind. Strategies decide which changes to objects are valid.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, ClassVar
@@ -169,6 +169,10 @@ class Wording:
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         """Return the conditions of a table's row."""
         return []
+
+    def row_order(self, gvr: GVR) -> Callable[[Object], Any] | None:
+        """Return the key by which the rows of a list are sorted; None for the order of the list."""
+        return None
 
     def not_one(self, group: str, kind: str) -> StatusError:
         """406 of a list that should be shown as one object."""
@@ -333,6 +337,9 @@ class _Kubernetes(Wording):
 
     def row_conditions(self, gvr: GVR, obj: Object) -> list[Object]:
         return columns.conditions(gvr.group, gvr.resource, obj)
+
+    def row_order(self, gvr: GVR) -> Callable[[Object], Any] | None:
+        return columns.row_order(gvr.resource)
 
     def not_one(self, group: str, kind: str) -> StatusError:
         package = group.partition(".")[0] or "core"

@@ -38,6 +38,8 @@ class Renderer:
 
     async def page(self, request: Request, page: Page, form: Form) -> BodyResponse:
         """Return a list. A long one is encoded while it is sent. Raises StatusError 400 or 406."""
+        if form.kind == "Table":
+            page = _in_row_order(request, page)
         body = await self._list(request, page, form)
         answer = responses.data(body, warnings=request.warnings, media=form.media)
         answer.pinned_bytes += len(page.entries) * PLACE
@@ -84,3 +86,12 @@ class Renderer:
         if form.pretty:
             return listed.indented_list(head, member, objects)
         return listed.json_list(head, member, (orjson.dumps(each) for each in objects))
+
+
+def _in_row_order(request: Request, page: Page) -> Page:
+    """Return a page with its entries in the order of the rows of a Table."""
+    order = request.resource.wording.row_order(request.served.gvr)
+    if order is None:
+        return page
+    entries = sorted(page.entries, key=lambda entry: order(request.view(entry)))
+    return page._replace(entries=entries)

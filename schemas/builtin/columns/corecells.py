@@ -201,6 +201,11 @@ def flow_schema(obj: Object, now: datetime) -> list[Any]:
     return [level, spec.get("matchingPrecedence", 0), method, age(obj, now), missing]
 
 
+def precedence(obj: Object) -> tuple[int, str]:
+    """Return the place of a FlowSchema among all (FlowSchemaSequence of util/apihelpers)."""
+    return (obj.get("spec") or {}).get("matchingPrecedence", 0), obj["metadata"]["name"]
+
+
 def priority_level(obj: Object, now: datetime) -> list[Any]:
     """Return the cells of a PriorityLevelConfiguration (printPriorityLevelConfiguration)."""
     spec = obj.get("spec") or {}

@@ -102,3 +102,9 @@ def conditions(group: str, plural: str, obj: Object) -> list[Object]:
     """Return the conditions of a row in addition to its cells: Completed for pods that have
     ended."""
     return podcells.completed(obj) if (group, plural) == ("", "pods") else []
+
+
+def row_order(plural: str) -> Callable[[Object], Any] | None:
+    """Return the key by which the rows of a list are sorted: flow schemas by their precedence
+    (printFlowSchemaList). None for other kinds."""
+    return corecells.precedence if plural == "flowschemas" else None

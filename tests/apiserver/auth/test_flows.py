@@ -233,3 +233,22 @@ async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
 def test_limits_that_mean_nothing_end_the_start(options, why):
     with pytest.raises(ValueError, match=why):
         APIServer(**options)
+
+
+async def test_a_table_shows_schemas_by_their_precedence_and_a_list_by_their_names(session):
+    path, table = f"{GROUP}/flowschemas", "application/json;as=Table;v=v1;g=meta.k8s.io"
+    listed, _ = await read(session, path)
+    names = [each["metadata"]["name"] for each in listed["items"]]
+    by_precedence = sorted(
+        listed["items"],
+        key=lambda each: (
+            each["spec"]["matchingPrecedence"],
+            names.index(each["metadata"]["name"]),
+        ),
+    )
+    for query in ("", "?includeObject=Object"):
+        rows = (await read(session, path + query, Accept=table))[0]["rows"]
+        assert [row["cells"][0] for row in rows] == [
+            each["metadata"]["name"] for each in by_precedence
+        ]
+    assert names == sorted(names) != [each["metadata"]["name"] for each in by_precedence]
