@@ -64,7 +64,7 @@ class EvictionHandler:
             if _is_pending(pod.value) and options.resource_version is None:
                 going = options._replace(resource_version=str(pod.revision))
             try:
-                return await self._delete(request, going)
+                return await self._mark_and_delete(request, going)
             except status.StatusError as error:
                 retry = error.reason == status.Reason.CONFLICT and going != options
                 if not retry or self._registry.get(request).revision == pod.revision:
