@@ -166,8 +166,8 @@ class Strategy:
 
     def reset_fields(self, served: Served, subresource: str) -> FieldSet:
         """Return the fields that a write to this address ignores; its manager does not own them."""
-        gvk, status = served.gvk, served.version.status
-        return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status)
+        gvk, status, minor = served.gvk, served.version.status, served.definition.minor
+        return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status, minor=minor)
 
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
         """Return whether the kind's own deletion keeps the object for now; marks it as deleted if

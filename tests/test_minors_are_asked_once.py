@@ -33,7 +33,7 @@ BUILDERS = {
     "schemas/gotypes/types.py": {"_field"},
     "schemas/offline/removed.py": {"hint", "is_between"},  # of findings, which no server has
     "schemas/offline/unmatched.py": {"_other_minors", "removed_until"},
-    "schemas/ownership/resetfields.py": {"of_custom"},
+    "schemas/ownership/resetfields.py": {"of_builtin", "of_custom"},
     "schemas/releases.py": {"holds"},
     "schemas/structural/formats.py": {"checked_in"},
     "schemas/wordings.py": {"of"},

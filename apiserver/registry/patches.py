@@ -170,7 +170,7 @@ class Apply(Update):
             versions=ownership.versions(request.resource),
             predates=ownership.predates(request.resource, write.old),
         )
-        write.owners = "recorded"
+        write.owners, write.keeps_owners = "recorded", True
         try:
             made = request.resource.decode_applied(request.served, merged)
         except DecodeError as error:

@@ -20,15 +20,15 @@ async def of(write: Write, obj: Object) -> Object:
     than MAX_OBJECT."""
     resource = write.request.resource
     if resource.converter is None:
-        return await write.run(_to_be_stored, resource, obj)
+        return await write.run(_to_be_stored, write, obj)
     size = _settle_numbers(obj)
-    stored = await conversions.to_storage(resource, obj)
-    return _fitting(resource, stored, obj, size)
+    return _fitting(write, await conversions.to_storage(resource, obj), obj, size)
 
 
-def _to_be_stored(resource: Resource, obj: Object) -> Object:
+def _to_be_stored(write: Write, obj: Object) -> Object:
     size = _settle_numbers(obj)
-    return _fitting(resource, conversions.to_storage_at_once(resource, obj), obj, size)
+    stored = conversions.to_storage_at_once(write.request.resource, obj)
+    return _fitting(write, stored, obj, size)
 
 
 def _settle_numbers(obj: Object) -> int:
@@ -40,20 +40,22 @@ def _settle_numbers(obj: Object) -> int:
     return len(data)
 
 
-def _fitting(resource: Resource, stored: Object, obj: Object, size: int) -> Object:
+def _fitting(write: Write, stored: Object, obj: Object, size: int) -> Object:
     """Return the stored form. `size` is the bytes of `obj`.
 
-    If it is larger than MAX_OBJECT only because of its managedFields, both objects lose them, as in
-    handlers/{create,update,patch}.go (isTooLargeError). Raises StatusError 500 if it is too large
-    without them.
+    If it is larger than MAX_OBJECT only because of its managedFields, both objects lose them unless
+    the write keeps them, as in handlers/{create,update,patch}.go (isTooLargeError). Raises
+    StatusError 500 if it is too large.
     """
+    resource = write.request.resource
     if stored is not obj:
         size = len(orjson.dumps(stored))
     if size <= MAX_OBJECT or _size_in_etcd(resource, stored) <= MAX_OBJECT:
         return stored
-    for each in (stored, obj):
-        each["metadata"].pop("managedFields", None)
-    if _size_in_etcd(resource, stored) > MAX_OBJECT:
+    if not write.keeps_owners:
+        for each in (stored, obj):
+            each["metadata"].pop("managedFields", None)
+    if write.keeps_owners or _size_in_etcd(resource, stored) > MAX_OBJECT:
         raise status.unknown("etcdserver: request is too large")
     return stored
 

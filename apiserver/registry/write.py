@@ -147,6 +147,9 @@ class Write:
     ""."""
     owners: Literal["unrecorded", "waiting", "recorded"] = "unrecorded"
     """Whether managedFields contains the owners of the new object's fields (`ownership.own`)."""
+    keeps_owners: bool = False
+    """Whether an object that is too large is refused although it would fit without managedFields,
+    as for an apply."""
     rounds: Rounds | None = None
     """The rounds of mutation, created when a plugin first calls a hook."""
     beside: tuple[Beside, ...] = ()

@@ -1,8 +1,7 @@
 """The fields that a kind of write resets, so that its managers never own them.
 
 A write to an object does not change its status; a write to the status changes only the status.
-Follows
-the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
+Follows the GetResetFields of the strategies of kube-apiserver and apiextensions-apiserver.
 """
 
 from inkube.schemas import releases
@@ -14,18 +13,25 @@ _SPEC = fieldsets.named("spec")
 _ALL_BUT_STATUS = fieldsets.named("metadata", "spec")
 _OF_CUSTOM = {"": _STATUS, "status": _ALL_BUT_STATUS}
 _RESETS_METADATA = 36
-"""The first minor in which a write to the status of a custom resource owns no labels."""
+"""The first minor in which a write to the status of a custom resource owns no labels, and in which
+definitions and ServiceCIDRs name exactly the fields that they reset."""
 _OF_STATUS = {
     ("apps", "Deployment"): fieldsets.named("spec", "metadata.labels"),
     ("", "Pod"): fieldsets.named("spec", "metadata.deletionTimestamp", "metadata.ownerReferences"),
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"): _ALL_BUT_STATUS,
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): _ALL_BUT_STATUS,
     ("apiregistration.k8s.io", "APIService"): _ALL_BUT_STATUS,
     ("flowcontrol.apiserver.k8s.io", "FlowSchema"): _ALL_BUT_STATUS,
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"): _ALL_BUT_STATUS,
+    ("networking.k8s.io", "ServiceCIDR"): _ALL_BUT_STATUS,
     ("resource.k8s.io", "ResourceClaim"): _ALL_BUT_STATUS,
     ("storage.k8s.io", "VolumeAttachment"): _ALL_BUT_STATUS,
 }
+_BEFORE = {
+    ("apiextensions.k8s.io", "CustomResourceDefinition", "status"): _ALL_BUT_STATUS,
+    ("networking.k8s.io", "ServiceCIDR", "status"): EMPTY,
+    ("networking.k8s.io", "ServiceCIDR", ""): EMPTY,
+}
+"""What differs before _RESETS_METADATA."""
 
 
 def of_custom(subresource: str, *, status: bool, minor: int = releases.NEWEST.minor) -> FieldSet:
@@ -36,10 +42,14 @@ def of_custom(subresource: str, *, status: bool, minor: int = releases.NEWEST.mi
     return _OF_CUSTOM.get(subresource, EMPTY) if status else EMPTY
 
 
-def of_builtin(group: str, kind: str, subresource: str, *, status: bool) -> FieldSet:
+def of_builtin(
+    group: str, kind: str, subresource: str, *, status: bool, minor: int = releases.NEWEST.minor
+) -> FieldSet:
     """Return the fields for built-in kinds; `status`: whether the kind has a status subresource."""
     if not status:
         return EMPTY
+    if minor < _RESETS_METADATA and (group, kind, subresource) in _BEFORE:
+        return _BEFORE[group, kind, subresource]
     if subresource == "status":
         return _OF_STATUS.get((group, kind), _SPEC)
     return EMPTY if subresource else _STATUS

@@ -14,6 +14,7 @@ _KEPT: dict[tuple[str, str], tuple[str, ...]] = {
     ("flowcontrol.apiserver.k8s.io", "flowschemas"): _ALL,
     ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _ALL,
     ("internal.apiserver.k8s.io", "storageversions"): _ALL,
+    ("networking.k8s.io", "servicecidrs"): _ALL,
     ("resource.k8s.io", "resourceclaims"): _ALL,
     ("storage.k8s.io", "volumeattachments"): _ALL,
     ("storagemigration.k8s.io", "storageversionmigrations"): _ALL,

@@ -148,7 +148,7 @@ async def test_sixty_thousand_labels_fit(web, config_map):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_managed_fields_that_make_an_object_too_large_are_left_out(web, boat):
+async def test_managed_fields_that_make_an_object_too_large_are_left_out_unless_applied(web, boat):
     path = "/apis/example.com/v1/namespaces/default/boats"
     for number, is_kept in ((20_000, True), (40_000, False)):
         large = boat(f"n{number}", any={f"member-{each}": "x" * 12 for each in range(number)})
@@ -159,6 +159,8 @@ async def test_managed_fields_that_make_an_object_too_large_are_left_out(web, bo
         changed = await web.patch(f"{path}/n{number}?fieldManager=m", label)
         assert changed.json["metadata"]["labels"] == {"a": "b"}
         assert ("managedFields" in changed.json["metadata"]) is is_kept
+        applied = await web.patch(f"{path}/n{number}?fieldManager=a", boat(f"n{number}"), "apply")
+        assert applied.code == (200 if is_kept else 500)
 
 
 @pytest.mark.asyncio(loop_scope="module")
