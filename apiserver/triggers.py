@@ -104,6 +104,12 @@ def is_service_cidr_of_client(entry: Entry) -> bool:
     return _DEFAULT_RANGES not in entry.data or is_terminating(entry)
 
 
+def is_other_default_range(entry: Entry, cidrs: Sequence[str]) -> bool:
+    """Return whether the default ServiceCIDR has other ranges than the options."""
+    value = entry.value
+    return bool(value["metadata"]["name"] == "kubernetes" and value["spec"].get("cidrs") != cidrs)
+
+
 def is_identity(entry: Entry) -> bool:
     """Return whether a Lease is the identity of an API server (from its bytes)."""
     return b'"apiserver.kubernetes.io/identity"' in entry.data

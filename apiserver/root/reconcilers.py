@@ -14,6 +14,7 @@ from inkube.apiserver.root.core import Core
 from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage
+from inkube.schemas.builtin import ranges_of
 
 
 def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str]) -> None:
@@ -50,6 +51,7 @@ def at_first_object(
                 triggers.exists,
                 lambda: builtin.serviceips.add_addresses(manager),
             ),
+            _of_default_range(core),
             Trigger(
                 "events",
                 triggers.exists,
@@ -104,6 +106,15 @@ def at_first_object(
             if name not in replaced_controllers
         ]
     return triggers_
+
+
+def _of_default_range(core: Core) -> Trigger:
+    cidrs = [str(each.network) for each in ranges_of(core.options.service_cluster_ip_range)]
+    return Trigger(
+        "servicecidrs",
+        partial(triggers.is_other_default_range, cidrs=cidrs),
+        lambda: builtin.serviceips.add_default_range(core.manager, cidrs),
+    )
 
 
 def _of_hints(core: Core) -> list[Trigger]:

@@ -4,16 +4,19 @@
 after a deletion by a client, and removes what no service has. The allocator of addresses
 (`schemas.builtin.strategies.allocators`) reads services too, so that no address is free while its
 object is missing. `add_ranges` runs the controller that does not let a ServiceCIDR disappear while
-addresses need it.
+addresses need it. `add_default_range` gives the default ServiceCIDR a second range.
 
-Follows pkg/registry/core/service/ipallocator/controller/repairip.go and
-pkg/controller/servicecidrs/servicecidrs_controller.go.
+Follows pkg/registry/core/service/ipallocator/controller/repairip.go,
+pkg/controller/servicecidrs/servicecidrs_controller.go and
+pkg/controlplane/controller/defaultservicecidr.
 """
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from inkube.controllers.client import Client, Object
+from inkube.controllers.events import Recorder
+from inkube.controllers.eventseries import SeriesRecorder
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Watch
 from inkube.schemas import meta
@@ -25,6 +28,9 @@ ADDRESSES = "networking.k8s.io/v1/ipaddresses"
 RANGES = "networking.k8s.io/v1/servicecidrs"
 ADDRESSES_NAME = "ipallocator-repair-controller"
 RANGES_NAME = "service-cidr-controller"
+DEFAULT_RANGE = "kubernetes"
+"""The name of the ServiceCIDR with the ranges of the options."""
+DEFAULT_RANGE_NAME = "kubernetes-service-cidr-controller"
 FINALIZER = "networking.k8s.io/service-cidr-finalizer"
 _FAMILY = "ipaddress.kubernetes.io/ip-family"
 _MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
@@ -53,8 +59,15 @@ def address(name: str, service: Mapping[str, str]) -> Object:
 class AddressController:
     """Keeps one IPAddress for each cluster IP. The keys are addresses."""
 
-    def __init__(self, client: Client, *, services: Informer, addresses: Informer) -> None:
+    def __init__(
+        self, client: Client, events: SeriesRecorder, *, services: Informer, addresses: Informer
+    ) -> None:
         self._client = client
+        self._events = events
+        self._own_deletions: set[str] = set()
+        """uids of IPAddresses that this controller deletes."""
+        self._lost: set[str] = set()
+        """Addresses whose objects somebody else deleted."""
         self._services = services
         self._addresses = addresses
         self._by_address = services.index(cluster_ips)
@@ -65,18 +78,36 @@ class AddressController:
             return
         for informer in (self._services, self._addresses):  # the two are not equally recent
             await informer.caught_up()
+        was_lost = key.name in self._lost
+        self._lost.discard(key.name)
         if self._is_right(key):
             return
         found, owners = self._addresses.get(key), self._owners(key)
         try:
             if found is not None:
-                options = {"preconditions": {"uid": found["metadata"]["uid"]}}
-                await self._client.delete(ADDRESSES, key.name, options=options)
+                await self._delete(found)
             if owners:
                 await self._client.create(address(key.name, owners[0]["metadata"]))
         except StatusError as error:
-            if error.code not in (404, 409):  # deleted or changed: an event follows
+            if error.code not in (404, 409):
                 raise
+            return  # deleted or changed: an event follows
+        if was_lost and owners:
+            family = f"IPv{ipaddress.ip_address(key.name).version}"
+            text = f"Cluster IP [{family}]: {key.name} is not allocated; repairing"
+            await self._events.record(
+                owners[0], "Warning", "ClusterIPNotAllocated", text, action="ClusterIPAllocation"
+            )
+
+    async def _delete(self, ip_address: Object) -> None:
+        uid = ip_address["metadata"]["uid"]
+        self._own_deletions.add(uid)
+        options = {"preconditions": {"uid": uid}}
+        try:
+            await self._client.delete(ADDRESSES, ip_address["metadata"]["name"], options=options)
+        except StatusError:
+            self._own_deletions.discard(uid)
+            raise
 
     def _owners(self, key: Key) -> list[Object]:
         found = (self._services.get(each) for each in sorted(self._by_address.keys(key.name)))
@@ -91,6 +122,15 @@ class AddressController:
         return found is not None and any(
             _content(found) == _content(address(key.name, each["metadata"])) for each in owners
         )
+
+    def of_address(self, change: Change) -> Iterator[Key]:
+        """Yield a changed address, and record one that somebody else deleted."""
+        address, uid = change.object, change.object["metadata"]["uid"]
+        if change.new is None:
+            if uid not in self._own_deletions and is_managed(address):
+                self._lost.add(address["metadata"]["name"])
+            self._own_deletions.discard(uid)
+        yield Key.of(address)
 
     def of_service(self, change: Change) -> Iterator[Key]:
         """Yield the addresses that a service has or had."""
@@ -129,9 +169,11 @@ def _content(ip_address: Object) -> tuple[str, str, str, str, bool, str]:
 def add_addresses(manager: Manager) -> None:
     """Run the controller of IPAddresses, as kube-apiserver does in each server."""
     services, addresses = manager.informers.of(SERVICES), manager.informers.of(ADDRESSES)
-    controller = AddressController(manager.client, services=services, addresses=addresses)
-    watches = Watch(SERVICES, controller.of_service), Watch(ADDRESSES)
+    events = SeriesRecorder(manager.client, manager.clock, manager.event_names, ADDRESSES_NAME)
+    controller = AddressController(manager.client, events, services=services, addresses=addresses)
+    watches = Watch(SERVICES, controller.of_service), Watch(ADDRESSES, controller.of_address)
     manager.add(Controller(ADDRESSES_NAME, controller.reconcile, watches, everywhere=True))
+    manager.add(events.controller(f"{ADDRESSES_NAME}-events"))
 
 
 class RangeController:
@@ -271,3 +313,60 @@ def add_ranges(manager: Manager) -> None:
     manager.add(
         Controller(RANGES_NAME, controller.reconcile, watches, concurrency=1, gives_time=True)
     )
+
+
+class DefaultRangeController:
+    """Compares the default ServiceCIDR with the ranges of the options."""
+
+    def __init__(
+        self, client: Client, events: Recorder, *, ranges: Informer, cidrs: Sequence[str]
+    ) -> None:
+        self._client = client
+        self._events = events
+        self._ranges = ranges
+        self._cidrs = list(cidrs)
+        self._has_reported = False
+
+    async def reconcile(self, key: Key) -> None:
+        """Add the second range to a ServiceCIDR with the first one, or report another difference
+        once."""
+        found = self._ranges.get(key)
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return
+        stored = found["spec"].get("cidrs") or []
+        if len(self._cidrs) == 2 and stored == self._cidrs[:1]:
+            await self._extend(found)
+        elif stored != self._cidrs and not self._has_reported:
+            self._has_reported = True
+            ranges = f"[{' '.join(stored)}]"
+            options = f"[{' '.join(self._cidrs)}]"
+            text = f"The default ServiceCIDR {ranges} does not match the controller flag "
+            text += f"configurations {options}"
+            await self._events.warning(found, "KubernetesDefaultServiceCIDRInconsistent", text)
+
+    async def _extend(self, service_cidr: Object) -> None:
+        spec = {**service_cidr["spec"], "cidrs": self._cidrs}
+        try:
+            await self._client.update({**service_cidr, "spec": spec})
+        except StatusError as error:
+            if error.code in (404, 409):  # deleted or changed: an event follows
+                return
+            first, both = self._cidrs[0], f"[{' '.join(self._cidrs)}]"
+            text = f"The default ServiceCIDR can not be upgraded from {first} to dual stack {both}"
+            await self._events.warning(
+                service_cidr, "KubernetesDefaultServiceCIDRError", f"{text} : {error}"
+            )
+
+
+def add_default_range(manager: Manager, cidrs: Sequence[str]) -> None:
+    """Run the controller of the default ServiceCIDR. `cidrs` are the ranges of the options."""
+    events = Recorder(manager.client, manager.clock, manager.event_names, DEFAULT_RANGE_NAME)
+    ranges = manager.informers.of(RANGES)
+    controller = DefaultRangeController(manager.client, events, ranges=ranges, cidrs=cidrs)
+
+    def of_range(change: Change) -> Iterator[Key]:
+        if change.object["metadata"]["name"] == DEFAULT_RANGE:
+            yield Key.of(change.object)
+
+    watches = (Watch(RANGES, of_range),)
+    manager.add(Controller(DEFAULT_RANGE_NAME, controller.reconcile, watches, concurrency=1))

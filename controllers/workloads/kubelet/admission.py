@@ -10,6 +10,7 @@ from inkube.client import Object
 from inkube.controllers.workloads import matching, pods
 from inkube.controllers.workloads.capacity import CPU, PODS, Amounts, Node, PodOnNode, clash
 from inkube.controllers.workloads.cluster import NODES, Cluster
+from inkube.controllers.workloads.kubelet import preemption
 from inkube.kinds import Change, Key
 
 _STANDARD = (CPU, "memory", "ephemeral-storage")
@@ -56,6 +57,19 @@ class Admission:
         if why is None:
             self._admit(placed, name)
         return why
+
+    def victims(self, pod: Object) -> list[Object]:
+        """Return the pods that end so that a rejected critical pod fits; none if the pod is not
+        critical, or resources are not all that it lacks."""
+        placed, node = PodOnNode(pod), self._node(pod["spec"]["nodeName"])
+        if not preemption.is_critical(placed) or _mismatch(placed, node) is not None:
+            return []
+        chosen = preemption.victims(placed, node.pods.values(), _shortfall(placed, node))
+        return [each.pod for each in chosen]
+
+    def release(self, pod: Object) -> None:
+        """Release what a pod used that ends now."""
+        self._release(pod["metadata"]["uid"])
 
     def admitted(self, pod: Object) -> Object | None:
         """Return an admitted pod with the resources that it got, or None."""
@@ -106,21 +120,34 @@ def _lacking(placed: PodOnNode, node: Node) -> Rejection | None:
     """Return the first resource that the node lacks. Extended resources that it does not have at
     all are not its concern (removeMissingExtendedResources). A node that has reported nothing yet
     lacks nothing."""
+    for name in _shortfall(placed, node):
+        value = 1 if name == PODS else placed.requests[name]
+        capacity = node.allocatable.get(name, 0)
+        return Rejection(
+            f"OutOf{name}",
+            f"Node didn't have enough resource: {name}, requested: {value}, "
+            f"used: {_used(node, name)}, capacity: {capacity}",
+        )
+    return None
+
+
+def _shortfall(placed: PodOnNode, node: Node) -> Amounts:
+    """Return how much of each resource the node lacks for a pod, in the order of the checks."""
     if not node.allocatable:
-        return None
+        return {}
     wanted: Amounts = {PODS: 1}
     wanted |= {name: placed.requests.get(name, 0) for name in _STANDARD}
     wanted |= {name: value for name, value in placed.requests.items() if name in node.allocatable}
-    for name, value in wanted.items():
-        capacity = node.allocatable.get(name, 0)
-        used = len(node.pods) if name == PODS else node.requested[name]
-        if value > capacity - used and value:
-            return Rejection(
-                f"OutOf{name}",
-                f"Node didn't have enough resource: {name}, requested: {value}, used: {used}, "
-                f"capacity: {capacity}",
-            )
-    return None
+    lacking = {
+        name: value - (node.allocatable.get(name, 0) - _used(node, name))
+        for name, value in wanted.items()
+        if value
+    }
+    return {name: value for name, value in lacking.items() if value > 0}
+
+
+def _used(node: Node, name: str) -> int:
+    return len(node.pods) if name == PODS else node.requested[name]
 
 
 def _mismatch(placed: PodOnNode, node: Node) -> Rejection | None:

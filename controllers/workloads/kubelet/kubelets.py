@@ -11,7 +11,13 @@ from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.devices import CLAIMS, SINCE, podclaims
-from inkube.controllers.workloads.kubelet import probes, readiness, resizes, restarts
+from inkube.controllers.workloads.kubelet import (
+    preemption,
+    probes,
+    readiness,
+    resizes,
+    restarts,
+)
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
 from inkube.controllers.workloads.kubelet.containers import Containers
@@ -169,6 +175,8 @@ class _Pods(engine.EveryObject):
         if obj["spec"].get("resourceClaims") and await self._is_unprepared(obj):
             return engine.Preparation(has_changed=True)
         rejection = self._kubelets.admission.rejection(obj)
+        if rejection is not None and await self._preempt(obj):
+            rejection = self._kubelets.admission.rejection(obj)
         if rejection is not None:
             await self._reject(obj, rejection)
             return engine.Preparation(has_changed=True)
@@ -181,14 +189,38 @@ class _Pods(engine.EveryObject):
             again = min((wait for wait in (again, soon) if wait), default=0.0)
         if patch is None and obj["spec"].get("readinessGates"):
             patch = readiness.due(obj, self._kubelets.now())
+        resize = None
         if patch is None:
-            patch = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
+            resize = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
+            patch = resize
         if patch is None:
             is_pending = pods.condition(obj, resizes.PENDING) is not None
             again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
             return engine.Preparation(next_seconds=again)
         await self._set_status(obj, patch)
+        for each in resizes.reports(obj, resize) if resize is not None else ():
+            host = obj["spec"]["nodeName"]
+            await self._events.of_part(obj, *each, part="", host=host)
         return engine.Preparation(has_changed=True)
+
+    async def _preempt(self, pod: Object) -> bool:
+        """End other pods to admit a critical pod. Returns whether there were such pods."""
+        victims = self._kubelets.admission.victims(pod)
+        for each in victims:
+            await self._events.of_part(
+                each, "Warning", preemption.REASON, preemption.MESSAGE, part="",
+                host=each["spec"]["nodeName"],
+            )  # fmt: skip
+            now = self._kubelets.now()
+            told = pods.disrupted(each, "TerminationByKubelet", preemption.DISRUPTION, now)
+            [condition] = [one for one in told["conditions"] if one["type"] == "DisruptionTarget"]
+            status = ended(each, now)
+            status |= {"phase": "Failed", "reason": preemption.REASON}
+            status["message"] = preemption.MESSAGE
+            status["conditions"] = [*(status.get("conditions") or ()), condition]
+            await self._set_status(each, status)
+            self._kubelets.admission.release(each)
+        return bool(victims)
 
     async def _is_unprepared(self, pod: Object) -> bool:
         """Return whether a pod cannot start yet, because a claim is not reserved for it

@@ -5,6 +5,11 @@ pkg/kubelet/allocation (canResizePod) and pkg/kubelet/kuberuntime. Limits below 
 container do not exist here, so a resize that starts also succeeds.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import orjson
+
 from inkube.client import Object
 from inkube.controllers.workloads.kubelet.admission import Admission
 
@@ -42,6 +47,49 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
             if one["name"] in names
         ]
     return patch
+
+
+class Report(NamedTuple):
+    """An Event about a resize."""
+
+    type: str
+    reason: str
+    message: str
+
+
+def reports(pod: Object, patch: Object) -> Iterator[Report]:
+    """Yield the Events about a patch of `due` (pkg/kubelet/events/resize.go)."""
+    for each in patch.get("conditions") or ():
+        if each.get("status") == "True":
+            kind, why = each["reason"], each["message"]
+            yield Report("Warning", f"Resize{kind}", f"Pod resize {kind}: {_summary(pod, why)}")
+    if any(member in patch for member in _SPECS):
+        for reason, text in (("ResizeStarted", "started"), ("ResizeCompleted", "completed")):
+            yield Report("Normal", reason, f"Pod resize {text}: {_summary(pod)}")
+
+
+def _summary(pod: Object, error: str = "") -> str:
+    """Return the wanted resources of a pod as JSON (makeResourceSummaryFromSpec)."""
+    told: Object = {}
+    for member in ("initContainers", "containers"):
+        containers = pod["spec"].get(member)
+        if containers:
+            told[member] = [
+                {"name": each["name"], "resources": _sorted(each.get("resources") or {})}
+                for each in containers
+            ]
+    told["generation"] = pod["metadata"].get("generation", 0)
+    if error:
+        told["error"] = error
+    return orjson.dumps(told).decode()
+
+
+def _sorted(resources: Object) -> Object:
+    return {
+        member: dict(sorted(resources[member].items()))
+        for member in ("limits", "requests")
+        if resources.get(member)
+    }
 
 
 def _changed(before: Object, pod: Object) -> dict[str, set[str]]:

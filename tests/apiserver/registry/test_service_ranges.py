@@ -49,7 +49,7 @@ def parent(address):
     return reference["resource"], reference["namespace"], reference["name"]
 
 
-async def test_each_cluster_ip_has_an_address_object_whatever_is_deleted(http):
+async def test_each_cluster_ip_has_an_address_object_whatever_is_deleted(server, http):
     made = [await http.service(name, ipFamilyPolicy="PreferDualStack") for name in "ab"]
     ips = {ip: each["metadata"]["name"] for _, each in made for ip in each["spec"]["clusterIPs"]}
     assert len(ips) == 4
@@ -73,6 +73,11 @@ async def test_each_cluster_ip_has_an_address_object_whatever_is_deleted(http):
     assert changed["spec"]["clusterIPs"] == made[0][1]["spec"]["clusterIPs"][:1]
     await http("DELETE", f"{SERVICES}/b")
     assert (await http.addresses()).keys() == {"10.0.0.1", *changed["spec"]["clusterIPs"]}
+    await server.settled()  # only the deletion by a client is an event
+    [event] = await server.client.list("events.k8s.io/v1/events", "default")
+    assert (event["reason"], event["action"]) == ("ClusterIPNotAllocated", "ClusterIPAllocation")
+    assert event["note"] == f"Cluster IP [IPv6]: {lost} is not allocated; repairing"
+    assert event["regarding"]["name"] == ips[lost]
 
 
 async def test_an_address_of_another_owner_is_not_assigned(http):
@@ -130,3 +135,23 @@ async def test_services_of_a_server_with_ipv6_only_have_addresses_of_ipv6():
 def test_a_range_that_cannot_be_used_ends_the_start():
     with pytest.raises(ValueError, match="two ranges of one family"):
         APIServer(service_cluster_ip_range="10.0.0.0/16,10.1.0.0/16")
+
+
+async def test_the_default_range_gets_the_second_one_of_the_options(tmp_path):
+    ranges = "networking.k8s.io/v1/servicecidrs"
+    found = []
+    for cidrs in ("10.0.0.0/24", "10.0.0.0/24,fd00::/108", "10.1.0.0/24"):
+        async with APIServer(data=tmp_path / "data.db", service_cluster_ip_range=cidrs) as server:
+            async with aiohttp.ClientSession(server.url) as session:
+                await Http(session)("GET", f"{NETWORKING}/servicecidrs")
+            await server.settled()
+            stored = await server.client.get(ranges, "kubernetes")
+            events = await server.client.list("v1/events", "default")
+            found.append((stored["spec"]["cidrs"], [each["message"] for each in events]))
+    both = ["10.0.0.0/24", "fd00::/108"]
+    differs = "The default ServiceCIDR [10.0.0.0/24 fd00::/108] does not match the controller flag "
+    assert found == [
+        (["10.0.0.0/24"], []),
+        (both, []),
+        (both, [differs + "configurations [10.1.0.0/24]"]),
+    ]

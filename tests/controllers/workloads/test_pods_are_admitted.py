@@ -140,6 +140,13 @@ def test_a_resize_is_carried_out_and_reported_where_there_is_room(kube):
     )
     got, pending = resize(kube, cpu="2", memory="1Gi")
     assert (got["allocatedResources"]["cpu"], pending) == ("2", None)
+    events = {each["reason"]: each for each in kube.client.list(w.EVENTS)}
+    assert set(events) >= {"ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeInfeasible"}
+    assert events["ResizeDeferred"]["message"] == (
+        'Pod resize Deferred: {"containers":[{"name":"c","resources":{"limits":{"cpu":"3",'
+        '"memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":3,"error":'
+        '"Node didn\'t have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"}'
+    )
 
 
 def test_a_deferred_resize_is_tried_again(kube):
@@ -163,3 +170,39 @@ def test_a_container_restarts_if_its_policy_says_so(kube):
     kube.settled()
     assert resize(kube, cpu="2", memory="1Gi")[0]["restartCount"] == 0
     assert resize(kube, cpu="2", memory="2Gi")[0]["restartCount"] == 1
+
+
+def test_a_critical_pod_ends_others_of_the_lowest_class_of_service(kube):
+    small(kube)
+    bound(kube, "guaranteed", requests={"cpu": "1", "memory": "1Gi"})
+    for name, cpu in (("small", "1"), ("large", "2")):
+        bound(kube, name, requests={"cpu": cpu})
+    kube.settled()
+    bound(kube, "plain", requests={"cpu": "1"})
+    kube.settled()
+    assert status(kube, "plain")["reason"] == "OutOfcpu"
+    bound(kube, "critical", requests={"cpu": "1"}, priorityClassName="system-node-critical")
+    kube.settled()
+    assert status(kube, "critical")["phase"] == "Running"
+    phases = {name: status(kube, name)["phase"] for name in ("guaranteed", "small", "large")}
+    assert phases == {"guaranteed": "Running", "small": "Failed", "large": "Running"}
+    ended = status(kube, "small")
+    assert (ended["reason"], ended["message"]) == (
+        "Preempting",
+        "Preempted in order to admit critical pod",
+    )
+    [condition] = [each for each in ended["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (condition["reason"], condition["message"]) == (
+        "TerminationByKubelet",
+        "Pod was preempted by Kubelet to accommodate a critical pod.",
+    )
+
+
+def test_a_critical_pod_that_no_end_of_others_helps_is_rejected(kube):
+    small(kube)
+    bound(kube, "other", requests={"cpu": "3"})
+    kube.settled()
+    bound(kube, "critical", requests={"cpu": "5"}, priorityClassName="system-node-critical")
+    kube.settled()
+    assert status(kube, "critical")["reason"] == "OutOfcpu"
+    assert status(kube, "other")["phase"] == "Running"
