@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -124,8 +124,9 @@ class Parts:
     listeners: "list[http.audit.Listener]" = field(default_factory=list)
     """Functions that are called with each finished request and its bodies; they can be added and
     removed."""
-    on_begin: "Sequence[http.audit.Listener]" = ()
-    """Functions that are called with each stream whose response begins."""
+    audit: "http.audit.AuditLog | None" = None
+    """Writes audit events of requests that begin; `listeners` contains its function for those that
+    are finished."""
 
 
 class App:
@@ -140,16 +141,14 @@ class App:
         """Respond to one request. Errors become responses."""
         assert isinstance(request, Request), "as webserver makes them"
         started = time.perf_counter()
-        request_id = f"{self._run}-{next(self._numbers)}"
+        request_id = requests.given_id(request) or f"{self._run}-{next(self._numbers)}"
         info = requests.read(request)
         parts = self._parts
         if parts.before_request is not None:
             await parts.before_request()
-        audit_context = _new_audit_context() if parts.listeners else None
-        received = datetime.now(UTC) if audit_context else None
-        if parts.on_begin and audit_context is not None and _is_long(info):
-            begun = audit_context, datetime.now(UTC)
-            notify = partial(self._notify_beginning, request, info, request_id, begun)
+        audit_context = _new_audit_context(request_id) if parts.listeners else None
+        if parts.audit is not None and audit_context is not None and _is_long(info):
+            notify = partial(self._notify_beginning, request, info, audit_context)
             setattr(request.writer, "on_begin", notify)  # noqa: B010 # of http.Writer
         cancelled: asyncio.CancelledError | None = None
         try:
@@ -160,10 +159,8 @@ class App:
             # the client of a stream has disconnected: nothing is missing
             response, cancelled = web.StreamResponse(status=request.begun_code), error
         elapsed = time.perf_counter() - started
-        if audit_context is not None and received is not None:
-            await self._notify_listeners(
-                request, response, info, request_id, (audit_context, received)
-            )
+        if audit_context is not None:
+            await self._notify_listeners(request, response, info, audit_context)
         media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
         lifetime = request.lifetime
         waited = 0.0 if lifetime is None else lifetime.waited
@@ -193,34 +190,40 @@ class App:
             raise cancelled
         return response
 
-    def _notify_beginning(
-        self,
-        request: Request,
-        info: RequestInfo,
-        request_id: str,
-        begun: "tuple[http.audit.RequestContext, datetime]",
-        code: int,
+    async def _notify_received(
+        self, request: Request, info: RequestInfo, context: "http.audit.RequestContext"
     ) -> None:
-        """Pass a stream whose response begins to the listeners for that."""
-        context, received = begun
-        context.impersonation, context.reason = request.impersonation, request.reason
-        if request.impersonation is not None:
-            context.user = request.impersonation.user
-        beginning = _event_data(request, info, request_id, received, code)
-        for listener in self._parts.on_begin:
-            listener(beginning, context)
+        """Write the first audit event of a request if its user is known. Raises StatusError 500 if
+        it must be written and cannot."""
+        if self._parts.audit is None:
+            return
+        try:
+            context.user = await answered(partial(self._parts.access.identify, request))
+        except status.StatusError:
+            return  # the same error will end the request, unless it needs no user
+        try:
+            await self._parts.audit.receive(_event_data(request, info, 0), context)
+        except OSError as error:
+            failure = "failed to store audit event"
+            raise status.internal_in_plain(requests.raw_target(request), failure) from error
+
+    def _notify_beginning(
+        self, request: Request, info: RequestInfo, context: "http.audit.RequestContext", code: int
+    ) -> None:
+        """Write the audit event of a stream whose response begins."""
+        if self._parts.audit is not None:
+            _note_access(context, request)
+            self._parts.audit.begin(_event_data(request, info, code), context)
 
     async def _notify_listeners(
         self,
         request: Request,
         response: web.StreamResponse,
         info: RequestInfo,
-        request_id: str,
-        begun: "tuple[http.audit.RequestContext, datetime]",
+        context: "http.audit.RequestContext",
     ) -> None:
         """Pass a finished request to the listeners, with its body. For a rejected request, this is
         the part of the body that was read."""
-        context, received = begun
         sent = request.received_body
         if (
             context.api_request is not None
@@ -228,14 +231,12 @@ class App:
             and response.status < 400
         ):
             sent = await request.read()
-        context.impersonation, context.reason = request.impersonation, request.reason
-        if request.impersonation is not None:
-            context.user = request.impersonation.user
-        elif context.user is None:
+        _note_access(context, request)
+        if context.user is None:
             with contextlib.suppress(status.StatusError):  # 401: the user is unknown
                 context.user = await answered(partial(self._parts.access.identify, request))
         body = getattr(response, "body", None)
-        finished = _event_data(request, info, request_id, received, response.status)._replace(
+        finished = _event_data(request, info, response.status)._replace(
             request=sent,
             response=body if isinstance(body, bytes) else b"",
             response_media=response.headers.get(hdrs.CONTENT_TYPE, ""),
@@ -244,6 +245,8 @@ class App:
             finished = finished._replace(attempted=_attempted(request))
         for listener in tuple(self._parts.listeners):
             listener(finished, context)
+        if self._parts.audit is not None:
+            await self._parts.audit.flush()
 
     async def _respond(
         self,
@@ -353,6 +356,8 @@ class App:
             return await parts.pages()(request, info, ANONYMOUS)
         if info.is_resource and not info.namespace:
             info = parts.routes.with_namespace(info)
+        if audit_context is not None:
+            await self._notify_received(request, info, audit_context)
         try:
             user = self._admit(request, info)
         except Pending:
@@ -387,7 +392,7 @@ class App:
         """Wait in a queue of a flow. Raises StatusError 429."""
         work, waited = await flow.wait(info)
         if request.lifetime is not None:
-            request.lifetime.waited += waited
+            request.lifetime.wait("apf-queue-wait", waited)
         return work
 
     async def _serve_with_faults(
@@ -546,24 +551,25 @@ def _is_long(info: RequestInfo) -> bool:
     return info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
 
 
-def _event_data(
-    request: Request, info: RequestInfo, request_id: str, received: datetime, code: int
-) -> "http.audit.FinishedRequest":
+def _event_data(request: Request, info: RequestInfo, code: int) -> "http.audit.FinishedRequest":
     """Return what audit events tell about a request, without bodies."""
     return http.audit.FinishedRequest(
-        id=request_id,
         info=info,
         uri=requests.loggable_target(request),
-        # a socket of both families names clients of IPv4 in IPv6
-        address=(request.remote or "").removeprefix("::ffff:"),
+        addresses=requests.source_addresses(request),
         agent=request.headers.get(hdrs.USER_AGENT, ""),
-        received=received,
         code=code,
-        request=b"",
-        response=b"",
         media=request.headers.get(hdrs.CONTENT_TYPE, ""),
         is_long=_is_long(info),
     )
+
+
+def _note_access(context: "http.audit.RequestContext", request: Request) -> None:
+    """Note what is known about the access of a request since its user was identified."""
+    context.impersonation, context.reason = request.impersonation, request.reason
+    context.lifetime = request.lifetime
+    if request.impersonation is not None:
+        context.user = request.impersonation.user
 
 
 def _attempted(request: Request) -> str:
@@ -577,8 +583,8 @@ def _attempted(request: Request) -> str:
     return "Authentication failed, no credentials provided"
 
 
-def _new_audit_context() -> "http.audit.RequestContext":
-    return http.audit.RequestContext()
+def _new_audit_context(request_id: str) -> "http.audit.RequestContext":
+    return http.audit.RequestContext(request_id, datetime.now(UTC))
 
 
 def _record(

@@ -356,6 +356,20 @@ class ServerOptions:
     audit_log_maxage: int = option(
         0, "Days for which full files of the audit log are kept; 0 is no limit.", least=0
     )
+    audit_log_compress: bool = option(
+        False, "Whether full files of the audit log are compressed with gzip."
+    )
+    audit_log_mode: Literal["batch", "blocking", "blocking-strict"] = option(
+        "blocking",
+        "With `blocking-strict`, a request fails if its first event cannot be written.",
+        choices=("batch", "blocking", "blocking-strict"),
+    )
+    audit_log_truncate_enabled: bool = option(
+        False, "Whether large events lose their bodies in the audit log."
+    )
+    audit_log_truncate_max_event_size: int = option(
+        100 * 1024, "Bytes of the largest event with `audit_log_truncate_enabled`.", least=1
+    )
     audit_policy_file: Path | None = option(
         None,
         "Policy of the audit log. An `audit.k8s.io/v1` Policy: which requests to log, with how "
@@ -367,6 +381,36 @@ class ServerOptions:
     )
     audit_webhook_batch_max_wait: float = option(
         30.0, "Seconds after which audit events are sent to the webhook.", least=0
+    )
+    audit_webhook_batch_buffer_size: int = option(
+        10_000, "Audit events that can wait for the webhook.", least=1
+    )
+    audit_webhook_batch_max_size: int = option(
+        400, "Audit events that the webhook receives at a time.", least=1
+    )
+    audit_webhook_batch_throttle_enable: bool = option(
+        True, "Whether batches for the webhook are limited for each second."
+    )
+    audit_webhook_batch_throttle_qps: float = option(
+        10.0, "Batches for each second, with `audit_webhook_batch_throttle_enable`.", least=0
+    )
+    audit_webhook_batch_throttle_burst: int = option(
+        15, "Batches that need not wait if there were fewer before.", least=1
+    )
+    audit_webhook_initial_backoff: float = option(
+        10.0, "Seconds before audit events are sent again after a failure.", least=0
+    )
+    audit_webhook_mode: Literal["batch", "blocking", "blocking-strict"] = option(
+        "batch",
+        "With `blocking`, requests wait until the webhook has received their events. With "
+        "`blocking-strict`, they also fail if it did not receive the first one.",
+        choices=("batch", "blocking", "blocking-strict"),
+    )
+    audit_webhook_truncate_enabled: bool = option(
+        False, "Whether large events lose their bodies for the webhook."
+    )
+    audit_webhook_truncate_max_event_size: int = option(
+        100 * 1024, "Bytes of the largest event with `audit_webhook_truncate_enabled`.", least=1
     )
     allow_origins: Sequence[str] = option(
         (),

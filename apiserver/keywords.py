@@ -91,9 +91,22 @@ class OptionValues(TypedDict, total=False):
     audit_log_maxsize: int
     audit_log_maxbackup: int
     audit_log_maxage: int
+    audit_log_compress: bool
+    audit_log_mode: Literal["batch", "blocking", "blocking-strict"]
+    audit_log_truncate_enabled: bool
+    audit_log_truncate_max_event_size: int
     audit_policy_file: Path | None
     audit_webhook_config_file: Path | None
     audit_webhook_batch_max_wait: float
+    audit_webhook_batch_buffer_size: int
+    audit_webhook_batch_max_size: int
+    audit_webhook_batch_throttle_enable: bool
+    audit_webhook_batch_throttle_qps: float
+    audit_webhook_batch_throttle_burst: int
+    audit_webhook_initial_backoff: float
+    audit_webhook_mode: Literal["batch", "blocking", "blocking-strict"]
+    audit_webhook_truncate_enabled: bool
+    audit_webhook_truncate_max_event_size: int
     allow_origins: Sequence[str]
     cors_allowed_origins: Sequence[str]
     allow_hosts: Sequence[str]

@@ -20,6 +20,7 @@ from inkube.apiserver.auth.attributes import MASTERS as MASTERS
 from inkube.apiserver.auth.attributes import Attributes as Attributes
 from inkube.apiserver.auth.attributes import of_object as of_object
 from inkube.apiserver.auth.auditwebhook import AuditWebhook as AuditWebhook
+from inkube.apiserver.auth.auditwebhook import Batches as Batches
 from inkube.apiserver.auth.authenticators import Authenticator as Authenticator
 from inkube.apiserver.auth.authenticators import TokenSource as TokenSource
 from inkube.apiserver.auth.authorizationwebhook import WebhookAuthorizer as WebhookAuthorizer

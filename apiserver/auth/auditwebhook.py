@@ -1,46 +1,83 @@
-"""A webhook that receives audit events, in batches.
+"""A webhook that receives audit events, in batches or at once.
 
-Events beyond the buffer are dropped, and so are batches that the webhook refuses; both are logged.
-Loaded only with such a webhook. Follows apiserver/plugin/pkg/audit/{webhook,buffered}.
+Events beyond the buffer are dropped, and so are batches that the webhook refuses several times;
+both are logged. Loaded only with such a webhook. Follows
+apiserver/plugin/pkg/audit/{webhook,buffered}.
 """
 
 import asyncio
+import contextlib
 import logging
+import time
+from typing import Final, NamedTuple
 
 from inkube.apiserver.auth.outgoing import CallError
 from inkube.apiserver.auth.webhookcalls import Webhook
+from inkube.apiserver.http.auditfiles import Mode
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
-_BUFFER = 10_000  # events
-_BATCH = 400  # events
+_TRIES: Final = 5
+_FACTOR: Final = 1.5
+
+
+class Batches(NamedTuple):
+    """How events are sent: in the mode `batch` in groups, otherwise while their request waits."""
+
+    mode: Mode = "batch"
+    buffer: int = 10_000
+    """Events that can wait."""
+    size: int = 400
+    """Events of a batch."""
+    seconds: float = 30.0
+    """The time after which a smaller batch is sent."""
+    qps: float = 10.0
+    """Batches for each second; 0 is no limit."""
+    burst: int = 15
+    """Batches that need not wait, if there were fewer before."""
+    delay: float = 10.0
+    """Seconds before a batch is sent a second time."""
 
 
 class AuditWebhook:
-    """Sends events to a webhook when a batch is full, or after `seconds`."""
+    """Sends events to a webhook."""
 
-    def __init__(self, webhook: Webhook, seconds: float) -> None:
+    def __init__(self, webhook: Webhook, batches: Batches) -> None:
         self._webhook = webhook
-        self._seconds = seconds
+        self._batches = batches
         self._events: list[Object] = []
         self._is_full = asyncio.Event()
-        self._is_closing = False
+        self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
+        self._tokens = float(batches.burst)
+        self._filled_at = time.monotonic()
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a request fails if its first event is not received."""
+        return self._batches.mode == "blocking-strict"
 
     def append(self, event: Object) -> None:
-        """Accept an event."""
-        if len(self._events) >= _BUFFER:
-            logger.warning("an audit event was dropped: %d events wait", _BUFFER)
-            return
+        """Accept an event. Raises OSError if too many wait."""
+        if len(self._events) >= self._batches.buffer:
+            raise OSError("audit buffer queue blocked")
         self._events.append(event)
-        if len(self._events) >= _BATCH:
+        if self._batches.mode != "batch":
+            return
+        if len(self._events) >= self._batches.size:
             self._is_full.set()
         if self._sender is None or self._sender.done():
             self._sender = asyncio.get_running_loop().create_task(self._send_all())
 
+    async def flush(self) -> None:
+        """Wait until all events are received, unless they are sent in batches. Raises OSError."""
+        if self._batches.mode != "batch" and self._events:
+            events, self._events = self._events, []
+            await self._send(events)
+
     def close(self) -> None:
         """Let the last batch be sent at once; `drain` waits for it."""
-        self._is_closing = True
+        self._closing.set()
         self._is_full.set()
 
     async def drain(self) -> None:
@@ -51,18 +88,28 @@ class AuditWebhook:
 
     async def _send_all(self) -> None:
         """Send batches until no event waits."""
+        size = self._batches.size
         while self._events:
-            if len(self._events) < _BATCH and not self._is_closing:
+            if len(self._events) < size and not self._closing.is_set():
                 self._is_full.clear()
-                try:
-                    async with asyncio.timeout(self._seconds):
-                        await self._is_full.wait()
-                except TimeoutError:
-                    pass  # it is time for a smaller batch
-            batch, self._events = self._events[:_BATCH], self._events[_BATCH:]
-            await self._send(batch)
+                await _until(self._is_full, self._batches.seconds)
+            await self._take_turn()
+            batch, self._events = self._events[:size], self._events[size:]
+            try:
+                await self._send(batch)
+            except OSError as error:
+                logger.warning("%d audit events are lost: %s", len(batch), error)
+
+    async def _take_turn(self) -> None:
+        """Wait until another batch is allowed."""
+        qps, burst, now = self._batches.qps, self._batches.burst, time.monotonic()
+        self._tokens = min(burst, self._tokens + (now - self._filled_at) * qps) - 1
+        self._filled_at = now
+        if qps and self._tokens < 0:
+            await _until(self._closing, -self._tokens / qps)
 
     async def _send(self, batch: list[Object]) -> None:
+        """Send events, several times if necessary. Raises OSError."""
         members = ({k: v for k, v in e.items() if k not in ("kind", "apiVersion")} for e in batch)
         events: Object = {
             "kind": "EventList",
@@ -70,7 +117,21 @@ class AuditWebhook:
             "metadata": {},
             "items": list(members),
         }
-        try:
-            await self._webhook.send(events)
-        except CallError as error:
-            logger.warning("%d audit events are lost: %s", len(batch), error)
+        delay = self._batches.delay
+        for attempt in range(1, _TRIES + 1):
+            try:
+                await self._webhook.send(events)
+            except CallError as error:
+                if attempt == _TRIES or self._closing.is_set():
+                    raise OSError(str(error)) from error
+            else:
+                return
+            await _until(self._closing, delay)
+            delay *= _FACTOR
+
+
+async def _until(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, or for some seconds without it."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()

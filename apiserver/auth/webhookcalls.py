@@ -95,25 +95,29 @@ def _options(path: Path, cluster: Object, user: Object) -> Object:
 
 
 class Webhook:
-    """Sends reviews to one webhook. `seconds` is the limit of a call with all its repetitions."""
+    """Sends reviews to one webhook. `seconds` is the limit of a call with all its repetitions,
+    `tries` their number."""
 
-    def __init__(self, target: Target, client: Outgoing, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, target: Target, client: Outgoing, seconds: float = SECONDS, tries: int = _TRIES
+    ) -> None:
         self._target = target
         self._client = client
         self._seconds = seconds
+        self._tries = tries
 
     async def send(self, document: Object) -> Object:
         """Send an object, and return that of the answer. Repeats the call after errors that pass.
         Raises CallError."""
         clock = asyncio.get_running_loop().time
         deadline, delay = clock() + self._seconds, _DELAY
-        for attempt in range(_TRIES):
+        for attempt in range(self._tries):
             try:
                 url, context, options = self._target
                 left = max(deadline - clock(), 0.001)
                 return await self._client.post(url, context, left, document, options)
             except CallError as error:
-                is_last = attempt == _TRIES - 1 or clock() + delay > deadline
+                is_last = attempt == self._tries - 1 or clock() + delay > deadline
                 if error.code not in _REPEATED or is_last:
                     raise
             await asyncio.sleep(delay)

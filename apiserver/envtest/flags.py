@@ -83,6 +83,17 @@ def truth_of(text: str) -> bool | None:
     return True if text in TRUE else False if text in _FALSE else None
 
 
+def integer(flag: str, text: str) -> int:
+    """Return the value of a flag as strconv.ParseInt reads it. Raises FlagError."""
+    try:
+        return int(text, 0)
+    except ValueError as error:
+        raise FlagError(
+            f'invalid argument "{text}" for "--{flag}" flag: strconv.ParseInt: parsing "{text}": '
+            "invalid syntax"
+        ) from error
+
+
 def help_text(flags: Mapping[str, Flag]) -> str:
     """Return every flag with its purpose, in the format of `--help`."""
     words = {"bool": "", "text": " string", "list": " strings"}

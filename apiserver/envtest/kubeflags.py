@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inkube.apiserver.admission import names
-from inkube.apiserver.envtest import flags
+from inkube.apiserver.envtest import auditflags, flags
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 from inkube.schemas import builtin, releases
 from inkube.schemas.golang import gotime
@@ -20,24 +20,17 @@ from inkube.schemas.golang import gotime
 _TLS = {"VersionTLS10": "", "VersionTLS11": "", "VersionTLS12": "", "VersionTLS13": "VersionTLS13"}
 """The oldest accepted version by the value of the flag; OpenSSL here has none before 1.2."""
 SUPPORTED: Mapping[str, Flag] = {
+    **auditflags.FLAGS,
     "admission-control-config-file": Flag("text", "Configuration of admission plugins."),
     "allow-privileged": Flag("bool", "Whether containers may be privileged; false."),
     "anonymous-auth": Flag("bool", "Whether requests without credentials are anonymous."),
     "authentication-config": Flag("text", "JWT issuers, and where requests may be anonymous."),
     "advertise-address": Flag("text", "Where the service kubernetes leads."),
     "api-audiences": Flag("list", "Whom tokens of service accounts are for."),
-    "audit-log-format": Flag("text", "json or legacy."),
-    "audit-log-maxage": Flag("text", "Days for which full audit logs are kept."),
-    "audit-log-maxbackup": Flag("text", "Full audit logs that are kept."),
-    "audit-log-maxsize": Flag("text", "Megabytes of a full audit log."),
-    "audit-log-path": Flag("text", "Append audit events to this file; - is standard output."),
-    "audit-policy-file": Flag("text", "Which requests the audit log tells of."),
     "authentication-token-webhook-cache-ttl": Flag("text", "How long its answers are valid: 2m."),
     "authentication-token-webhook-config-file": Flag("text", "Kubeconfig of a token webhook."),
     "authentication-token-webhook-version": Flag("text", "v1 or v1beta1."),
     "authorization-config": Flag("text", "Authorizers in their order, with webhooks."),
-    "audit-webhook-batch-max-wait": Flag("text", "When events are sent to the webhook: 30s."),
-    "audit-webhook-config-file": Flag("text", "Kubeconfig of a webhook for audit events."),
     "authorization-mode": Flag("list", "ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC, Webhook."),
     "authorization-policy-file": Flag("text", "Policies of the mode ABAC."),
     "authorization-webhook-cache-authorized-ttl": Flag("text", "How long a yes is valid: 5m."),
@@ -96,8 +89,9 @@ SUPPORTED: Mapping[str, Flag] = {
 """Flags with the same effect as in kube-apiserver."""
 
 NEGLIGIBLE_SWITCHES = (
-    "aggregator-reject-forwarding-redirect", "audit-log-batch-throttle-enable",
-    "audit-webhook-batch-throttle-enable", "contention-profiling",
+    "audit-log-batch-throttle-enable",
+    "aggregator-reject-forwarding-redirect",
+    "contention-profiling",
     "coordinated-leadership-election",
     "emulation-forward-compatible", "enable-aggregator-routing", "enable-garbage-collector",
     "enable-logs-handler",
@@ -106,9 +100,10 @@ NEGLIGIBLE_SWITCHES = (
     "runtime-config-emulation-forward-compatible", "service-account-lookup", "watch-cache",
 )  # fmt: skip
 NEGLIGIBLE_OPTIONS = (
+    "audit-log-truncate-max-batch-size", "audit-webhook-truncate-max-batch-size",
     "apiserver-count", "audit-log-batch-buffer-size", "audit-log-batch-max-size",
     "audit-log-batch-max-wait", "audit-log-batch-throttle-burst", "audit-log-batch-throttle-qps",
-    "audit-log-mode", "audit-log-version", "coordinated-leadership-lease-duration",
+    "coordinated-leadership-lease-duration",
     "coordinated-leadership-renew-deadline", "coordinated-leadership-retry-period",
     "debug-socket-path", "default-watch-cache-size", "delete-collection-workers",
     "endpoint-reconciler-type", "etcd-cafile", "etcd-certfile", "etcd-compaction-interval",
@@ -128,18 +123,10 @@ NEGLIGIBLE_OPTIONS = (
 response that a client of this server can see."""
 
 UNSUPPORTED_SWITCHES = (
-    "audit-log-compress", "audit-log-truncate-enabled", "audit-webhook-truncate-enabled",
-    "profiling", "service-account-extend-token-expiration",
-    "show-hidden-metrics",
+    "profiling", "service-account-extend-token-expiration", "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
-    "allow-metric-labels", "allow-metric-labels-manifest", "audit-log-truncate-max-batch-size",
-    "audit-log-truncate-max-event-size", "audit-webhook-batch-buffer-size",
-    "audit-webhook-batch-max-size",
-    "audit-webhook-batch-throttle-burst", "audit-webhook-batch-throttle-qps",
-    "audit-webhook-initial-backoff", "audit-webhook-mode",
-    "audit-webhook-truncate-max-batch-size", "audit-webhook-truncate-max-event-size",
-    "audit-webhook-version", "disabled-metrics",
+    "allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics",
     "egress-selector-config-file", "kubernetes-service-node-port",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "show-hidden-metrics-for-version", "strict-transport-security-directives",
@@ -212,24 +199,19 @@ def options(arguments: Arguments) -> dict[str, Any]:
     ):
         if arguments.last(flag):
             result[option] = Path(arguments.last(flag))
-    if arguments.last("audit-log-format", "json") not in ("json", "legacy"):
-        given = arguments.last("audit-log-format")
-        raise FlagError(f'invalid audit log format {given}, allowed formats are "legacy,json"')
-    result["audit_log_format"] = arguments.last("audit-log-format", "json")
+    result |= auditflags.options(arguments)
     for flag in (
-        "audit-log-maxage",
-        "audit-log-maxbackup",
-        "audit-log-maxsize",
         "default-not-ready-toleration-seconds",
         "default-unreachable-toleration-seconds",
         "max-mutating-requests-inflight",
         "max-requests-inflight",
     ):
         if arguments.last(flag):
-            result[flag.replace("-", "_")] = _integer(flag, arguments.last(flag))
+            result[flag.replace("-", "_")] = flags.integer(flag, arguments.last(flag))
     for flag, option in (
         ("authentication-token-webhook-cache-ttl", "authentication_token_webhook_cache_ttl"),
         ("audit-webhook-batch-max-wait", "audit_webhook_batch_max_wait"),
+        ("audit-webhook-initial-backoff", "audit_webhook_initial_backoff"),
         ("event-ttl", "event_ttl"),
         ("service-account-max-token-expiration", "service_account_max_token_expiration"),
     ):
@@ -527,17 +509,7 @@ def _port(text: str) -> int:
 
 def verbosity(arguments: Arguments) -> int:
     """Return the level of details in the log. Raises FlagError."""
-    return _integer("v", arguments.last("v", "0"))
-
-
-def _integer(flag: str, text: str) -> int:
-    try:
-        return int(text, 0)
-    except ValueError as error:
-        raise FlagError(
-            f'invalid argument "{text}" for "--{flag}" flag: strconv.ParseInt: parsing "{text}": '
-            "invalid syntax"
-        ) from error
+    return flags.integer("v", arguments.last("v", "0"))
 
 
 def _seconds(flag: str, text: str) -> float:

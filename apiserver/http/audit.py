@@ -1,9 +1,8 @@
 """The audit log: an `audit.k8s.io/v1` Event for every stage of a request that the policy selects.
 
-The event RequestReceived is written with the first event of the response: when a stream begins, or
-when another request is finished. Follows apiserver/pkg/audit (policy/checker.go for the rules,
-request.go for the events), apiserver/pkg/endpoints/filters (audit.go, authn_audit.go) and
-apiserver/pkg/apis/audit/validation.
+The event RequestReceived is written as soon as the user is known. Follows apiserver/pkg/audit
+(policy/checker.go for the rules, request.go for the events), apiserver/pkg/endpoints/filters
+(audit.go, authn_audit.go) and apiserver/pkg/apis/audit/validation.
 """
 
 import gzip
@@ -18,10 +17,11 @@ import orjson
 
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import Request, User
+from inkube.apiserver.registry import Lifetime, Request, User
 from inkube.schemas import fielderrors, golang, sealing
 from inkube.schemas.builtin import protobuf
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotime
 from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -33,23 +33,31 @@ RECEIVED, STARTED, STAGE, PANIC = STAGES = (
     "RequestReceived", "ResponseStarted", "ResponseComplete", "Panic",
 )  # fmt: skip
 _DEFAULT: Object = {"omitStages": [RECEIVED, STARTED], "rules": [{"level": "Metadata"}]}
+_SLOW = 0.5  # seconds
+_LONGEST_AGENT = 1024  # characters
 _PATCHES = "patch.webhook.admission.k8s.io/"
 _KIND = ("audit.k8s.io/v1", "Policy")
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """The authenticated user and the call of a finished request; both None if authentication
+    """What is known of a request for its events. The user and the call are None if authentication
     failed."""
 
+    id: str
+    received: datetime
     user: User | None = None
     api_request: Request | None = None
     impersonation: Impersonation | None = None
     """The user as whom the request continued; None if it is `user`."""
+    lifetime: Lifetime | None = None
+    """Where the request waited; None if it has no time limit."""
     reason: str = ""
     """Why the request is authorized or not; "" without a reason."""
+    is_received: bool = False
+    """Whether its event RequestReceived is written."""
     has_begun: bool = False
-    """Whether the events of the beginning of its response are written."""
+    """Whether the event of the beginning of its response is written."""
     has_panicked: bool = False
     """Whether an unexpected error ended it."""
 
@@ -57,15 +65,14 @@ class RequestContext:
 class FinishedRequest(NamedTuple):
     """A request with its response. `request` and `response` are the bodies as they were sent."""
 
-    id: str
     info: RequestInfo
     uri: str
-    address: str
+    addresses: Sequence[str]
+    """Where it comes from: addresses that proxies name, and that of the connection."""
     agent: str
-    received: datetime
     code: int
-    request: bytes
-    response: bytes
+    request: bytes = b""
+    response: bytes = b""
     media: str = ""
     """The media type of the body of the request; `response_media` is that of the response."""
     response_media: str = ""
@@ -78,8 +85,17 @@ class FinishedRequest(NamedTuple):
 class Sink(Protocol):
     """Where events go."""
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether a request fails if the sink does not accept its first event."""
+        ...
+
     def append(self, event: Object) -> None:
         """Accept an event. It must not block. Raises OSError."""
+        ...
+
+    async def flush(self) -> None:
+        """Wait until events have arrived, if requests wait for that. Raises OSError."""
         ...
 
     def close(self) -> None:
@@ -251,11 +267,18 @@ class AuditLog:
         for sink in self._sinks:
             sink.close()
 
+    async def receive(self, request: FinishedRequest, context: RequestContext) -> None:
+        """Write the first event of a request, whose user is known. Raises OSError if a strict sink
+        does not accept it."""
+        selection = self._policy.selection(request.info, context.user)
+        context.is_received = True
+        self._write(selection, RECEIVED, request, context, raises=True)
+        await self.flush(raises=True)
+
     def begin(self, request: FinishedRequest, context: RequestContext) -> None:
-        """Write the events of a stream whose response has begun."""
+        """Write the event of a stream whose response has begun."""
         selection = self._policy.selection(request.info, context.user)
         context.has_begun = True
-        self._write(selection, RECEIVED, request, context)
         self._write(selection, STARTED, request, context)
 
     def write(self, request: FinishedRequest, context: RequestContext) -> None:
@@ -264,17 +287,34 @@ class AuditLog:
         if request.attempted and self._has_policy:
             self._write(selection, STARTED, request, context)
             return
-        if not context.has_begun:
+        if not context.is_received:
             self._write(selection, RECEIVED, request, context)
-            if request.is_long:
-                self._write(selection, STARTED, request, context)
+        if request.is_long and not context.has_begun:
+            self._write(selection, STARTED, request, context)
         stage = PANIC if context.has_panicked else STAGE
         self._write(selection, stage, request, context)
 
+    async def flush(self, *, raises: bool = False) -> None:
+        """Wait for sinks that requests wait for. Logs their errors; with `raises`, those of strict
+        sinks are an OSError."""
+        for sink in self._sinks:
+            try:
+                await sink.flush()
+            except OSError as error:
+                if raises and sink.is_strict:
+                    raise
+                logger.warning("audit events are lost: %s", error)
+
     def _write(
-        self, selection: Selection, stage: str, request: FinishedRequest, context: RequestContext
+        self,
+        selection: Selection,
+        stage: str,
+        request: FinishedRequest,
+        context: RequestContext,
+        *,
+        raises: bool = False,
     ) -> None:
-        """Write one event. Logs an error if a sink does not accept it."""
+        """Write one event. Logs an error if a sink does not accept it; see `flush` for `raises`."""
         level, omits, omitted = selection
         if level == "None" or stage in omitted:
             return
@@ -290,6 +330,8 @@ class AuditLog:
             try:
                 sink.append(audit_event)
             except OSError as error:
+                if raises and sink.is_strict:
+                    raise
                 logger.error("the audit log cannot be written: %s", error)
 
 
@@ -302,13 +344,13 @@ def event(
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": level,
-        "auditID": request.id,
+        "auditID": context.id,
         "stage": stage,
         "requestURI": request.uri,
         "verb": info.verb,
         "user": context.user.info() if context.user else {},
-        "sourceIPs": [request.address] if request.address else [],
-        "userAgent": request.agent,
+        "sourceIPs": [*request.addresses],
+        "userAgent": _shortened(request.agent),
     }
     is_response = stage != RECEIVED
     if is_response and context.impersonation is not None:
@@ -328,8 +370,8 @@ def event(
         result["objectRef"] = {name: text for name, text in reference.items() if text}
     if is_response:
         result["responseStatus"] = _status(request)
-    result["requestReceivedTimestamp"] = _micro(request.received)
-    result["stageTimestamp"] = _micro(datetime.now(UTC) if is_response else request.received)
+    result["requestReceivedTimestamp"] = _micro(context.received)
+    result["stageTimestamp"] = _micro(datetime.now(UTC) if is_response else context.received)
     if not is_response or (request.attempted and stage == STARTED):
         return result
     allowed = api_request is not None or request.code not in (401, 403)
@@ -340,8 +382,26 @@ def event(
     noted = api_request.notes.annotations if api_request else {}
     if level == "Metadata":  # a patch can contain what the level leaves out
         noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}
-    result["annotations"] = {**decision, **noted}
+    result["annotations"] = {**decision, **noted, **_latencies(context, stage)}
     return result
+
+
+def _shortened(agent: str) -> str:
+    return agent if len(agent) <= _LONGEST_AGENT else f"{agent[:_LONGEST_AGENT]}...TRUNCATED"
+
+
+def _latencies(context: RequestContext, stage: str) -> dict[str, str]:
+    """Return the annotations of a slow request: where its time went (writeLatencyToAnnotation)."""
+    total = (datetime.now(UTC) - context.received).total_seconds()
+    if stage != STAGE or total <= _SLOW:
+        return {}
+    lifetime = context.lifetime
+    parts = {**(lifetime.waits if lifetime is not None else {}), "total": total}
+    return {f"apiserver.latency.k8s.io/{part}": _duration(parts[part]) for part in sorted(parts)}
+
+
+def _duration(seconds: float) -> str:
+    return gotime.format_duration(round(seconds * gotime.SECOND))
 
 
 def _status(request: FinishedRequest) -> Object:

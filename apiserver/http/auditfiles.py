@@ -4,7 +4,9 @@ A full file is renamed with the time in its name, and another one begins. Follow
 apiserver/plugin/pkg/audit/log, audit/format.go (EventString) and the files of lumberjack.
 """
 
+import gzip
 import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,11 +16,16 @@ from typing import IO, Literal, NamedTuple
 import orjson
 
 from inkube import storage
+from inkube.apiserver.http.audit import Sink
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
 STDOUT = "-"
+Mode = Literal["batch", "blocking", "blocking-strict"]
+"""Whether a request waits until its events are stored, and fails if its first one is not. A file is
+written at once in every mode."""
 _MEGABYTE = 1024 * 1024
+_COMPRESSED = ".gz"
 _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
@@ -32,6 +39,9 @@ class Settings(NamedTuple):
     """The number of full files that are kept."""
     max_days: int = 0
     """The age of full files that are kept."""
+    compresses: bool = False
+    """Whether full files are compressed with gzip."""
+    mode: Mode = "blocking"
 
 
 class AuditFile:
@@ -56,6 +66,14 @@ class AuditFile:
             return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)
         storage.wholefiles.make_private(self._path)  # bodies of Secrets and tokens
         return open(self._path, "ab", buffering=0, opener=_private)
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a request fails if its first event is not written."""
+        return self._settings.mode == "blocking-strict"
+
+    async def flush(self) -> None:
+        """Nothing to wait for."""
 
     def close(self) -> None:
         """Close the file."""
@@ -87,12 +105,14 @@ class AuditFile:
         """Rename the full file, begin another one, and remove files beyond the limits."""
         moment = self._now().astimezone(UTC)
         target = self._named(moment)
-        while target.exists():  # of the same millisecond
+        while target.exists() or _compressed(target).exists():  # of the same millisecond
             moment += timedelta(milliseconds=1)
             target = self._named(moment)
         self._file.close()
         self._path.rename(target)
         self._file = self._open()
+        if self._settings.compresses:
+            _compress(target)
         full = self._full_files()
         kept = full[: self._settings.max_files] if self._settings.max_files else full
         oldest = moment - timedelta(days=self._settings.max_days)
@@ -109,14 +129,65 @@ class AuditFile:
     def _full_files(self) -> Sequence[tuple[datetime, Path]]:
         """Return the full files of this log with their times, the newest first."""
         found = []
-        for path in self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"):
-            text = path.name.removeprefix(f"{self._path.stem}-").removesuffix(self._path.suffix)
+        for path in self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}*"):
+            text = path.name.removeprefix(f"{self._path.stem}-").removesuffix(_COMPRESSED)
+            text = text.removesuffix(self._path.suffix)
             try:
                 moment = datetime.strptime(text, f"{_STAMP}.%f").replace(tzinfo=UTC)
             except ValueError:
                 continue  # a file of somebody else
             found.append((moment, path))
         return sorted(found, reverse=True)
+
+
+def _compressed(path: Path) -> Path:
+    return path.with_name(path.name + _COMPRESSED)
+
+
+def _compress(path: Path) -> None:
+    """Replace a file by a compressed one."""
+    with path.open("rb") as plain:
+        descriptor = _private(str(_compressed(path)), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with open(descriptor, "wb") as file, gzip.GzipFile(fileobj=file, mode="wb") as packed:
+            shutil.copyfileobj(plain, packed)
+    path.unlink()
+
+
+class Truncated:
+    """A sink that receives no event above a number of bytes. Larger events lose their bodies, and
+    are dropped if that is not enough (apiserver/plugin/pkg/audit/truncate)."""
+
+    def __init__(self, sink: Sink, max_event_bytes: int) -> None:
+        self._sink = sink
+        self._limit = max_event_bytes
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a request fails if the sink does not accept its first event."""
+        return self._sink.is_strict
+
+    def append(self, event: Object) -> None:
+        """Accept an event. Raises OSError."""
+        if _size(event) > self._limit and event["level"] in ("Request", "RequestResponse"):
+            bodies = ("requestObject", "responseObject")
+            kept = {name: value for name, value in event.items() if name not in bodies}
+            annotations = {**event.get("annotations", {}), "audit.k8s.io/truncated": "true"}
+            event = {**kept, "annotations": annotations}
+        if _size(event) > self._limit:
+            raise OSError("event is too large even after truncating")
+        self._sink.append(event)
+
+    async def flush(self) -> None:
+        """Wait until events have arrived. Raises OSError."""
+        await self._sink.flush()
+
+    def close(self) -> None:
+        """Close the sink."""
+        self._sink.close()
+
+
+def _size(event: Object) -> int:
+    return len(orjson.dumps(event)) + 1  # and the end of the line
 
 
 def _private(path: str, flags: int) -> int:

@@ -5,6 +5,7 @@ RequestInfo, so they cannot interpret a request differently. The functions take 
 depend on the served resources. Follows apiserver/pkg/endpoints/request/requestinfo.go.
 """
 
+import ipaddress
 import re
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -87,6 +88,32 @@ def loggable_target(request: web.BaseRequest) -> str:
     url = request.rel_url
     query = url.raw_query_string
     return f"{url.raw_path}?{without_secrets(query)}" if query else url.raw_path
+
+
+def given_id(request: web.BaseRequest) -> str:
+    """Return the id that the client gave a request for the audit log, or ""."""
+    given = request.headers.get("Audit-Id")
+    return given if given and given.isascii() and given.isprintable() else ""
+
+
+def source_addresses(request: web.BaseRequest) -> list[str]:
+    """Return the addresses that proxies name, which clients can invent, and then that of the
+    connection (apimachinery/pkg/util/net, SourceIPs)."""
+    forwarded = request.headers.get("X-Forwarded-For", "").split(",")
+    found = [address for text in forwarded if (address := _address(text))]
+    real = _address(request.headers.get("X-Real-Ip", ""))
+    if real and real not in found:
+        found.append(real)
+    # a socket of both families names clients of IPv4 in IPv6
+    own = (request.remote or "").removeprefix("::ffff:")
+    return found if not own or found[-1:] == [own] else [*found, own]
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text.strip())) if text else ""
+    except ValueError:
+        return ""
 
 
 def raw_target(request: web.BaseRequest) -> str:

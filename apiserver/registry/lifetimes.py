@@ -14,7 +14,7 @@ import math
 class Lifetime:
     """Whether a request can still be ended. `app` creates one for each request that writes."""
 
-    __slots__ = ("_deadline", "_limit", "has_begun", "is_abandoned", "waited")
+    __slots__ = ("_deadline", "_limit", "has_begun", "is_abandoned", "waits")
 
     def __init__(self, limit: asyncio.Timeout) -> None:
         """`limit` is the time limit that cancels the request."""
@@ -24,8 +24,18 @@ class Lifetime:
         """Whether a commit of the current write has begun."""
         self.is_abandoned = False
         """Whether the client has disconnected."""
-        self.waited = 0.0
-        """Seconds in which the request waited for admission webhooks or in a queue."""
+        self.waits: dict[str, float] = {}
+        """Seconds in which the request waited, by what it waited for: `apf-queue-wait`,
+        `mutating-webhook` and `validating-webhook`."""
+
+    @property
+    def waited(self) -> float:
+        """The seconds in which the request waited for admission webhooks or in a queue."""
+        return sum(self.waits.values()) if self.waits else 0.0
+
+    def wait(self, part: str, seconds: float) -> None:
+        """Note that the request has waited."""
+        self.waits[part] = self.waits.get(part, 0.0) + seconds
 
     def shorten(self, seconds: float) -> None:
         """Reduce the time limit to this many seconds from now."""

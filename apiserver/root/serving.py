@@ -10,6 +10,7 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Self
 
 from inkube import controllers
@@ -117,9 +118,8 @@ async def start_serving(
     )
     if others is not None:
         stack.callback(others.close)
-    on_begin = () if audit is None else (audit.begin,)
     application = _application(
-        parts, endpoints, limits, streaming_parts, others, listeners, on_begin, start
+        parts, endpoints, limits, streaming_parts, others, listeners, audit, start
     )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
@@ -160,7 +160,7 @@ def _application(
     streaming: StreamingParts,
     others: requestwaits.OtherServers | None,
     listeners: "list[http.audit.Listener]",
-    on_begin: "Sequence[http.audit.Listener]",
+    audit: "http.audit.AuditLog | None",
     start: Start,
 ) -> apps.Parts:
     core, options = parts.core, parts.core.options
@@ -193,7 +193,7 @@ def _application(
         records_bodies=options.record_bodies,
         pages=Lazy(lambda: console.Pages()),
         listeners=listeners,
-        on_begin=on_begin,
+        audit=audit,
     )
 
 
@@ -381,7 +381,7 @@ async def _join_workers(
             samples=Samples(),
             faults=None,
             listeners=[],
-            on_begin=(),
+            audit=None,
             logs_requests=False,
             on_request=None,
         )
@@ -419,17 +419,41 @@ async def _audit_log(
             options.audit_log_maxsize,
             options.audit_log_maxbackup,
             options.audit_log_maxage,
+            options.audit_log_compress,
+            options.audit_log_mode,
         )
-        sinks.append(http.auditfiles.AuditFile(options.audit_log, settings))
-    config = options.audit_webhook_config_file
-    if config is not None:
-        client = auth.Outgoing(options.release)
-        stack.push_async_callback(client.close)
-        webhook = auth.Webhook(auth.webhookcalls.read(config), client)
-        sink = auth.AuditWebhook(webhook, options.audit_webhook_batch_max_wait)
-        stack.push_async_callback(sink.drain)
-        sinks.append(sink)
+        file = http.auditfiles.AuditFile(options.audit_log, settings)
+        limit, size = options.audit_log_truncate_enabled, options.audit_log_truncate_max_event_size
+        sinks.append(http.auditfiles.Truncated(file, size) if limit else file)
+    if options.audit_webhook_config_file is not None:
+        webhook = _audit_webhook(options, options.audit_webhook_config_file, stack)
+        limit = options.audit_webhook_truncate_enabled
+        size = options.audit_webhook_truncate_max_event_size
+        sinks.append(http.auditfiles.Truncated(webhook, size) if limit else webhook)
     return http.audit.AuditLog(sinks, policy) if sinks else None
+
+
+def _audit_webhook(
+    options: Options, config: Path, stack: contextlib.AsyncExitStack
+) -> "auth.AuditWebhook":
+    """Return the webhook for audit events. Raises OSError, ValueError."""
+    client = auth.Outgoing(options.release)
+    stack.push_async_callback(client.close)
+    limits_batches = options.audit_webhook_batch_throttle_enable
+    sink = auth.AuditWebhook(
+        auth.Webhook(auth.webhookcalls.read(config), client, tries=1),
+        auth.Batches(
+            options.audit_webhook_mode,
+            options.audit_webhook_batch_buffer_size,
+            options.audit_webhook_batch_max_size,
+            options.audit_webhook_batch_max_wait,
+            options.audit_webhook_batch_throttle_qps if limits_batches else 0.0,
+            options.audit_webhook_batch_throttle_burst,
+            options.audit_webhook_initial_backoff,
+        ),
+    )
+    stack.push_async_callback(sink.drain)
+    return sink
 
 
 def _listen_to(

@@ -19,6 +19,8 @@ _UNITS: Final = {
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)", re.ASCII)
 _MAX: Final = 2**63
 
+_SMALL = (("ms", 1_000_000), ("µs", 1000), ("ns", 1))
+
 
 def parse_duration(text: str) -> int:
     """`time.ParseDuration`: `1h15m30.918s`, `-1.5h`, `0`."""
@@ -62,3 +64,22 @@ def format_seconds(ns: int) -> str:
     whole, rest = divmod(abs(ns), SECOND)
     seconds = float(whole) + float(rest) / 1e9
     return gofloats.format_fixed(-seconds if ns < 0 else seconds) + "s"
+
+
+def format_duration(ns: int) -> str:
+    """Return the text of `time.Duration.String`, such as `1h2m0.5s`, `1.5ms` or `0s`."""
+    sign, ns = ("-" if ns < 0 else ""), abs(ns)
+    if 0 < ns < SECOND:
+        unit, scale = next((unit, scale) for unit, scale in _SMALL if ns >= scale)
+        return f"{sign}{_decimal(ns, scale)}{unit}"
+    minutes, rest = divmod(ns, 60 * SECOND)
+    hours, minutes = divmod(minutes, 60)
+    large = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{sign}{large}{_decimal(rest, SECOND)}s"
+
+
+def _decimal(ns: int, scale: int) -> str:
+    """Return nanoseconds in a unit of `scale` nanoseconds, without zeros at the end."""
+    whole, rest = divmod(ns, scale)
+    digits = str(scale + rest)[1:].rstrip("0") if rest else ""
+    return f"{whole}.{digits}" if digits else str(whole)

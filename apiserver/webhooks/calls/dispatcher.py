@@ -79,7 +79,7 @@ class Dispatcher:
             if seen is None or not invoked.needs_call(hook):
                 continue
             place = f"round_{invoked.number}_index_{index}"
-            with _waiting(write):
+            with _waiting(write, "mutating-webhook"):
                 is_changed = await self._call_mutating(hook, asking, seen, place)
             if is_changed:
                 changed = True
@@ -101,7 +101,7 @@ class Dispatcher:
             for index, hook in enumerate(hooks)
             if (seen := await asking.concerns(hook)) is not None
         ]
-        with _waiting(write):
+        with _waiting(write, "validating-webhook"):
             outcomes = await asyncio.gather(
                 *(self._call_validating(hook, asking, seen, place) for hook, seen, place in asked),
                 return_exceptions=True,
@@ -205,14 +205,14 @@ class Dispatcher:
 
 
 @contextlib.contextmanager
-def _waiting(write: Write) -> Iterator[None]:
+def _waiting(write: Write, part: str) -> Iterator[None]:
     """Add the duration of a block to the time in which the request waited."""
     begun = time.perf_counter()
     try:
         yield
     finally:
         if write.request.lifetime is not None:
-            write.request.lifetime.waited += time.perf_counter() - begun
+            write.request.lifetime.wait(part, time.perf_counter() - begun)
 
 
 def _source(hook: Hook) -> Object:

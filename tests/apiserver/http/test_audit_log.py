@@ -1,9 +1,13 @@
 """The events of a server's audit log."""
 
+import asyncio
+import contextlib
+import gzip
 import json
+import ssl
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +15,11 @@ import yaml
 from aiohttp import web
 
 from inkube import APIServer
-from inkube.apiserver.http import audit, auditfiles
+from inkube.apiserver.auth import Outgoing, Webhook
+from inkube.apiserver.auth.auditwebhook import AuditWebhook, Batches
+from inkube.apiserver.auth.webhookcalls import Target
+from inkube.apiserver.http import audit, auditfiles, requests
+from inkube.apiserver.registry import Lifetime
 from inkube.schemas.builtin.protobuf import envelopes
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -235,6 +243,23 @@ def test_a_full_file_is_renamed_and_old_ones_are_removed(tmp_path):
     assert (tmp_path / "audit.log").stat().st_mode & 0o077 == 0
 
 
+def test_a_full_file_is_compressed(tmp_path):
+    moments = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 9))
+    settings = auditfiles.Settings(max_megabytes=1, max_files=2, compresses=True)
+    log = auditfiles.AuditFile(tmp_path / "audit.log", settings, lambda: next(moments))
+    for _ in range(4):
+        log.append({**EVENT, "requestURI": "x" * 900_000})
+    log.close()
+    *full, _current = sorted(path.name for path in tmp_path.iterdir())
+    assert full == [
+        "audit-2026-01-02T00-00-00.000.log.gz", "audit-2026-01-03T00-00-00.000.log.gz",
+    ]  # fmt: skip
+    assert (
+        json.loads(gzip.decompress((tmp_path / full[0]).read_bytes()))["auditID"]
+        == EVENT["auditID"]
+    )
+
+
 def test_workers_that_share_a_file_lose_no_line_when_one_renames_it(tmp_path):
     moment, settings = datetime(2026, 1, 1, tzinfo=UTC), auditfiles.Settings(max_megabytes=1)
     path = tmp_path / "audit.log"
@@ -356,33 +381,182 @@ async def test_bodies_of_yaml_and_patches_are_logged_as_json(tmp_path, web_of):
     assert patched["requestObject"] == patch
 
 
+@contextlib.asynccontextmanager
+async def audit_webhook(folder, accept):
+    """A running webhook that calls a function with each list of events; the path of its
+    kubeconfig."""
+
+    async def answer(request):
+        code = await accept(await request.json())
+        return web.Response(status=code or 200)
+
+    runner = web.ServerRunner(web.Server(answer))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    config = folder / "webhook"
+    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}/audit"}
+    config.write_text(json.dumps({"clusters": [{"name": "", "cluster": cluster}]}))
+    try:
+        yield config
+    finally:
+        await runner.cleanup()
+
+
 @pytest.mark.asyncio
 async def test_a_webhook_receives_events(tmp_path, web_of):
     received = []
 
-    async def accept(request):
-        received.append(await request.json())
-        return web.Response()
+    async def accept(events):
+        received.append(events)
 
-    runner = web.ServerRunner(web.Server(accept))
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    config = tmp_path / "webhook"
-    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}/audit"}
-    config.write_text(json.dumps({"clusters": [{"name": "", "cluster": cluster}]}))
-    try:
-        async with (
-            APIServer(audit_webhook_config_file=config, modules="none") as server,
-            web_of(server) as client,
-        ):
-            await client.ask("GET", f"{MAPS}/a")
-            await client.ask("GET", f"{MAPS}/b")
-    finally:
-        await runner.cleanup()
+    async with (
+        audit_webhook(tmp_path, accept) as config,
+        APIServer(audit_webhook_config_file=config, modules="none") as server,
+        web_of(server) as client,
+    ):
+        await client.ask("GET", f"{MAPS}/a")
+        await client.ask("GET", f"{MAPS}/b")
+        assert not received, "a batch is not full"
     [events] = received
     assert (events["kind"], events["apiVersion"]) == ("EventList", "audit.k8s.io/v1")
     names = [event["objectRef"]["name"] for event in events["items"]]
     assert names == ["a", "b"]
+
+
+@pytest.mark.asyncio
+async def test_requests_wait_for_a_blocking_webhook_at_their_beginning_and_their_end(
+    tmp_path, web_of
+):
+    policy, seen = tmp_path / "policy", []
+    policy.write_text(
+        json.dumps(
+            {
+                "apiVersion": "audit.k8s.io/v1",
+                "kind": "Policy",
+                "rules": [{"level": "Metadata", "verbs": ["create"]}],
+            }
+        )
+    )
+
+    async def accept(events):
+        stored = (await server.client.list("v1/configmaps", "default")).items
+        names = [each["metadata"]["name"] for each in stored]
+        seen.append((events["items"][0]["stage"], "a" in names))
+
+    async with (
+        audit_webhook(tmp_path, accept) as config,
+        APIServer(
+            audit_webhook_config_file=config,
+            audit_webhook_mode="blocking",
+            audit_policy_file=policy,
+            modules="none",
+        ) as server,
+        web_of(server) as client,
+    ):
+        await client.ask("POST", MAPS, config_map("a"))
+        assert seen == [("RequestReceived", False), ("ResponseComplete", True)]
+
+
+@pytest.mark.asyncio
+async def test_a_strict_webhook_that_fails_ends_requests(tmp_path, web_of):
+    calls = []
+
+    async def accept(events):
+        calls.append(events)
+        return 403
+
+    policy = tmp_path / "policy"
+    rules = [{"level": "Metadata", "verbs": ["create"]}]
+    policy.write_text(
+        json.dumps({"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": rules})
+    )
+    async with (
+        audit_webhook(tmp_path, accept) as config,
+        APIServer(
+            audit_webhook_config_file=config,
+            audit_webhook_mode="blocking-strict",
+            audit_webhook_initial_backoff=0.0,
+            audit_policy_file=policy,
+            modules="none",
+        ) as server,
+        web_of(server) as client,
+    ):
+        answer = await client.ask("POST", MAPS, config_map("a"))
+        assert answer.code == 500
+        assert b"failed to store audit event" in answer.body
+        assert (await client.ask("GET", f"{MAPS}/a")).code == 404
+    assert len(calls) >= 5, "each batch is sent five times"
+
+
+@pytest.mark.asyncio
+async def test_events_beyond_the_buffer_are_refused():
+    target = Target("http://127.0.0.1:1", ssl.create_default_context(), {})
+    sink = AuditWebhook(Webhook(target, Outgoing()), Batches(mode="blocking", buffer=2))
+    sink.append({"auditID": "1"})
+    sink.append({"auditID": "2"})
+    with pytest.raises(OSError, match="audit buffer queue blocked"):
+        sink.append({"auditID": "3"})
+
+
+@pytest.mark.asyncio
+async def test_large_events_lose_their_bodies(tmp_path, web_of):
+    options = {
+        "audit_log_truncate_enabled": True,
+        "audit_log_truncate_max_event_size": 2000,
+        "modules": "none",
+    }
+
+    async def use(server):
+        async with web_of(server) as client:
+            await client.ask("POST", MAPS, config_map("small"))
+            await client.ask("POST", MAPS, config_map("large", x="x" * 3000))
+
+    rules = [{"level": "Request", "verbs": ["create"]}]
+    small, large = await events_of(tmp_path, options, use, rules=rules, **ONE_STAGE)
+    assert small["requestObject"]
+    assert "requestObject" not in large
+    assert large["annotations"]["audit.k8s.io/truncated"] == "true"
+    assert large["objectRef"]["name"] == "large"
+
+
+@pytest.mark.asyncio
+async def test_an_event_tells_where_a_request_comes_from(tmp_path, web_of):
+    head = {
+        "Audit-ID": "mine-7",
+        "X-Forwarded-For": "10.1.2.3, nobody, fd00::7",
+        "X-Real-Ip": "10.1.2.3",
+        "User-Agent": "a" * 1025,
+    }
+
+    async def use(server):
+        async with web_of(server) as client:
+            answer = await client.ask("GET", f"{MAPS}/a", **head)
+            assert answer.headers["Audit-Id"] == "mine-7"
+
+    rules = [{"level": "Metadata", "verbs": ["get"]}]
+    [event] = await events_of(tmp_path, {"modules": "none"}, use, rules=rules, **ONE_STAGE)
+    assert event["auditID"] == "mine-7"
+    assert event["sourceIPs"] == ["10.1.2.3", "fd00::7", "127.0.0.1"]
+    assert event["userAgent"] == f"{'a' * 1024}...TRUNCATED"
+
+
+@pytest.mark.asyncio
+async def test_a_slow_request_has_annotations_about_its_time():
+    lifetime = Lifetime(asyncio.timeout(60))
+    lifetime.wait("mutating-webhook", 0.25)
+    lifetime.wait("mutating-webhook", 0.5)
+    request = audit.FinishedRequest(requests.parse("GET", MAPS), MAPS, (), "", 200)
+    for ago, told in ((0, set()), (1, {"mutating-webhook", "total"})):
+        received = datetime.now(UTC) - timedelta(seconds=ago)
+        context = audit.RequestContext("id", received, lifetime=lifetime)
+        annotations = audit.event(request, context, "Metadata")["annotations"]
+        found = {
+            name.removeprefix("apiserver.latency.k8s.io/"): value
+            for name, value in annotations.items()
+            if name.startswith("apiserver.latency")
+        }
+        assert set(found) == told
+    assert found["mutating-webhook"] == "750ms"
 
 
 @pytest.mark.parametrize(

@@ -253,3 +253,20 @@ def test_a_refusal_names_what_go_names(text: str, why: str):
 )
 def test_a_wrong_number_is_shown_as_go_prints_it(value: float, text: str):
     assert fielderrors.show(value) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "0s"),
+        (1, "1ns"),
+        (1_500, "1.5µs"),
+        (-2_000_000, "-2ms"),
+        (999_999_999, "999.999999ms"),
+        (1_000_000_000, "1s"),
+        (61_500_000_000, "1m1.5s"),
+        (3_600_000_000_000, "1h0m0s"),
+    ],
+)
+def test_durations_are_written_as_go_writes_them(ns, text):
+    assert gotime.format_duration(ns) == text
