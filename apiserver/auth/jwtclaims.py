@@ -67,6 +67,12 @@ class Mapper:
             self._refuse(fielderrors.invalid(place, self._names.get("expression"), _VERIFIED))
         self._user_rules = list(self._read_user_rules(issuer.get("userValidationRules") or ()))
 
+    @property
+    def groups_claim(self) -> str:
+        """The claim with the groups of a user; "" without."""
+        claim: str = self._group_names.get("claim", "")
+        return claim
+
     def user(self, claims: Object) -> User:
         """Return the user. Raises TokenRefused if a claim is missing or a rule is not met."""
         values = {"claims": _Claims(claims)}
@@ -107,7 +113,7 @@ class Mapper:
     def _groups_of(self, claims: Object, values: Object) -> tuple[str, ...]:
         if self._groups is not None:
             return _texts(_evaluated(self._groups, values, "group claim"), "group claim")
-        claim = self._group_names.get("claim", "")
+        claim = self.groups_claim
         if not claim or claim not in claims:
             return ()
         found = claims[claim]

@@ -1,4 +1,4 @@
-"""JWT issuers: their keys, and the checks of their tokens.
+"""JWT issuers: their keys, the checks of their tokens, and claims that other servers have.
 
 The keys of an issuer are fetched with its first token, and again when a token was signed with an
 unknown one. Loaded with the first issuer, because it imports PyJWT. Follows
@@ -7,7 +7,8 @@ apiserver/plugin/pkg/authenticator/token/oidc and coreos/go-oidc.
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import jwt
@@ -29,6 +30,7 @@ _EARLY = 5 * 60  # seconds that a token may be early (go-oidc, verify.go)
 _RETRY = 10.0  # seconds after which a failed discovery is repeated
 _SECONDS = 30.0
 _MAX_KEYS = 1000
+_MAX_OTHERS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +43,23 @@ class Connection:
     client: Outgoing
 
 
-class Issuer:
-    """Finds the users of the tokens of one issuer. `now` returns seconds since 1970."""
+class NotInitializedError(Exception):
+    """The keys of an issuer cannot be fetched."""
+
+
+class Verifier:
+    """Verifies the tokens of one issuer. `now` returns seconds since 1970."""
 
     def __init__(
         self,
         url: str,
         audiences: Sequence[str],
-        mapper: Mapper,
         connection: Connection,
         now: Callable[[], float],
         algorithms: Sequence[str] = ALGORITHMS,
     ) -> None:
         self._url = url
         self._audiences = audiences
-        self._mapper = mapper
         self._connection = connection
         self._now = now
         self._algorithms = algorithms
@@ -63,28 +67,39 @@ class Issuer:
         self._failure = ""
         self._retry_at = 0.0
 
-    def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
-        """Return the user of a token, which is for this server; None if it is of another issuer.
-        Raises TokenRefused, and Pending until the keys are known."""
-        claims = signing.read_claims(token)
-        if claims is None or _GOOGLE.get(claims.get("iss", ""), claims.get("iss")) != self._url:
-            return None
+    def has_issued(self, claims: Object) -> bool:
+        """Whether claims name this issuer."""
+        return _GOOGLE.get(claims.get("iss", ""), claims.get("iss")) == self._url
+
+    def check(self, token: str, claims: Object) -> None:
+        """Check the claims of a token, and its signature. Raises NotInitializedError without keys,
+        TokenRefused, and Pending until the keys are known."""
         self._check_claims(claims)
+        if self._is_signed(token):
+            return
+        # fetched again, because the issuer may have changed its keys
+        if pending.answer(("keys", self), self._fetch):
+            raise NotInitializedError
         if not self._is_signed(token):
-            # fetched again, because the issuer may have changed its keys
-            failure = pending.answer(("keys", self._url), self._fetch)
-            if failure:
-                raise TokenRefused("oidc: authenticator not initialized")
-            if not self._is_signed(token):
-                raise TokenRefused(
-                    "oidc: verify token: failed to verify signature: failed to verify id token "
-                    "signature"
-                )
-        return VerifiedToken(self._mapper.user(claims), ())
+            raise TokenRefused("failed to verify signature: failed to verify id token signature")
 
     async def initialize(self) -> str:
         """Fetch the keys before the first token. Returns why that failed, or ""."""
         return "" if self._keys else await self._fetch()
+
+    def of(self, url: str) -> "Verifier":
+        """Return a verifier for another issuer that is reached in the same way."""
+        connection = replace(self._connection, discovery=discovery_url(url))
+        return Verifier(url, self._audiences, connection, self._now, self._algorithms)
+
+    async def claim_token(self, endpoint: Object) -> tuple[str, str]:
+        """Fetch a token with claims from an endpoint. Returns it, and why that failed."""
+        client, context = self._connection.client, self._connection.context
+        given = endpoint.get("access_token") or ""
+        try:
+            return await client.get_text(endpoint["endpoint"], context, _SECONDS, given), ""
+        except CallError as error:
+            return "", str(error)
 
     def _check_claims(self, claims: Object) -> None:
         audiences = claims.get("aud") or []
@@ -94,17 +109,15 @@ class Issuer:
                 " ".join(map(quote, each)) for each in (sorted(self._audiences), audiences)
             )
             place = wanted if len(self._audiences) == 1 else f"in [{wanted}]"
-            raise TokenRefused(f"oidc: verify token: oidc: expected audience {place} got [{got}]")
+            raise TokenRefused(f"oidc: expected audience {place} got [{got}]")
         now, expires = self._now(), claims.get("exp")
         if not isinstance(expires, int | float) or expires < now:
             shown = _shown(expires) if isinstance(expires, int | float) else "none"
-            raise TokenRefused(
-                f"oidc: verify token: oidc: token is expired (Token Expiry: {shown})"
-            )
+            raise TokenRefused(f"oidc: token is expired (Token Expiry: {shown})")
         begins = claims.get("nbf")
         if isinstance(begins, int | float) and now + _EARLY < begins:
             raise TokenRefused(
-                f"oidc: verify token: oidc: current time {_shown(now)} before the nbf "
+                f"oidc: current time {_shown(now)} before the nbf "
                 f"(not before) time: {_shown(begins)}"
             )
 
@@ -113,7 +126,7 @@ class Issuer:
         head = jwt.get_unverified_header(token)
         if head.get("alg") not in self._algorithms:
             raise TokenRefused(
-                "oidc: verify token: oidc: malformed jwt: unexpected signature algorithm "
+                "oidc: malformed jwt: unexpected signature algorithm "
                 f"{quote(str(head.get('alg')))}; expected {list(self._algorithms)}"
             )
         return any(
@@ -145,6 +158,94 @@ class Issuer:
             )
         keys = (await get(found["jwks_uri"], context, _SECONDS))["keys"]
         return list(_usable(keys[:_MAX_KEYS]))
+
+
+class Issuer:
+    """Finds the users of the tokens of one issuer."""
+
+    def __init__(self, verifier: Verifier, mapper: Mapper) -> None:
+        self._verifier = verifier
+        self._mapper = mapper
+        self._others: dict[str, Verifier] = {}
+        """Issuers of distributed claims, by their address."""
+
+    def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
+        """Return the user of a token, which is for this server; None if it is of another issuer.
+        Raises TokenRefused, and Pending until keys and distributed claims are known."""
+        claims = signing.read_claims(token)
+        if claims is None or not self._verifier.has_issued(claims):
+            return None
+        try:
+            self._verifier.check(token, claims)
+        except NotInitializedError as error:
+            raise TokenRefused("oidc: authenticator not initialized") from error
+        except TokenRefused as error:
+            raise TokenRefused(f"oidc: verify token: {error}") from error
+        name = self._mapper.groups_claim
+        if name and name not in claims and "_claim_names" in claims:
+            try:
+                claims = self._expanded(claims, name)
+            except TokenRefused as error:
+                raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
+        return VerifiedToken(self._mapper.user(claims), ())
+
+    async def initialize(self) -> str:
+        """Fetch the keys before the first token. Returns why that failed, or ""."""
+        return await self._verifier.initialize()
+
+    def _expanded(self, claims: Object, name: str) -> Object:
+        """Return the claims with one that another server has, if they name its source (OpenID
+        Connect Core 1.0, 5.6.2). Raises TokenRefused and Pending."""
+        names, sources = claims["_claim_names"], claims.get("_claim_sources")
+        if not isinstance(names, dict):
+            raise TokenRefused("oidc: error parsing distributed claim names: it is not an object")
+        if not isinstance(sources, dict):
+            raise TokenRefused("oidc: no claim sources")
+        if name not in names:
+            return claims
+        source = sources.get(names[name])
+        if not isinstance(source, dict):
+            raise TokenRefused(
+                f"id token _claim_names contained a source {names[name]} missing in _claims_sources"
+            )
+        if not source.get("endpoint"):
+            return claims  # an aggregated claim
+        key = ("claim", source["endpoint"], source.get("access_token"))
+        token, failure = pending.answer(key, partial(self._verifier.claim_token, source))
+        if failure:
+            raise TokenRefused(f"while getting distributed claim {quote(name)}: {failure}")
+        found = self._verified(token, source["endpoint"], name)
+        if name not in found:
+            raise TokenRefused(
+                f"jwt returned by distributed claim endpoint {quote(source['endpoint'])} did not "
+                f"contain claim: {name}"
+            )
+        return {**claims, name: found[name]}
+
+    def _verified(self, token: str, endpoint: str, name: str) -> Object:
+        """Return the claims of a token that an endpoint has sent. Raises TokenRefused, Pending."""
+        found = signing.read_claims(token)
+        issuer = found.get("iss") if found is not None else None
+        if found is None or not isinstance(issuer, str):
+            raise TokenRefused(
+                f"getting untrusted issuer from endpoint {endpoint} failed for claim "
+                f"{quote(name)}: malformed token"
+            )
+        verifier = self._others.get(issuer)
+        if verifier is None:
+            if len(self._others) >= _MAX_OTHERS:
+                del self._others[next(iter(self._others))]
+            verifier = self._others[issuer] = self._verifier.of(issuer)
+        try:
+            verifier.check(token, found)
+        except NotInitializedError as error:
+            raise TokenRefused(
+                f"verifying untrusted issuer {issuer} failed: verifier not initialized for issuer: "
+                f"{quote(issuer)}"
+            ) from error
+        except TokenRefused as error:
+            raise TokenRefused(f"verify distributed claim token: {error}") from error
+        return found
 
 
 def _usable(keys: Sequence[Object]) -> "Sequence[jwt.PyJWK]":

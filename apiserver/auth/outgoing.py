@@ -39,7 +39,18 @@ class Outgoing:
 
     async def get(self, url: str, context: ssl.SSLContext, seconds: float) -> Object:
         """Return the JSON object at an address. Raises CallError."""
-        return await self._call("GET", url, context, seconds, {})
+        return _decoded(*await self._call("GET", url, context, seconds, {}))
+
+    async def get_text(
+        self, url: str, context: ssl.SSLContext, seconds: float, token: str = ""
+    ) -> str:
+        """Return the text at an address, which is asked with a token if there is one. Raises
+        CallError."""
+        options = {"headers": {"Authorization": f"Bearer {token}"}} if token else {}
+        where, code, reason, body = await self._call("GET", url, context, seconds, options)
+        if not 200 <= code < 300:
+            raise CallError(f"{where}: {code} {reason}", code)
+        return body.decode("utf-8", "replace")
 
     async def post(
         self,
@@ -54,9 +65,8 @@ class Outgoing:
         headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
         made = {**(options or {})}
         made["headers"] = {**headers, **made.get("headers", {})}
-        return await self._call(
-            "POST", url, context, seconds, {**made, "data": orjson.dumps(document)}
-        )
+        made["data"] = orjson.dumps(document)
+        return _decoded(*await self._call("POST", url, context, seconds, made))
 
     async def _call(
         self,
@@ -65,7 +75,8 @@ class Outgoing:
         context: ssl.SSLContext | bool,
         seconds: float,
         options: dict[str, Any],
-    ) -> Object:
+    ) -> tuple[str, int, str, bytes]:
+        """Return what was called, and the code, the reason and the body of the answer."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers, timeout=aiohttp.ClientTimeout()
@@ -82,7 +93,7 @@ class Outgoing:
             raise CallError(f"{where}: context deadline exceeded") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise CallError(f"{where}: {http.dialing.dial_error(error)}") from error
-        return _decoded(where, code, reason or "", body)
+        return where, code, reason or "", body
 
 
 def _decoded(where: str, code: int, reason: str, body: bytes) -> Object:

@@ -20,6 +20,8 @@ class Issuer:
     def __init__(self) -> None:
         self.fetched = 0
         self.url = self.authority = ""
+        self.answers: dict[str, tuple[str, str]] = {}
+        """The texts at further paths, with the token that a client must show."""
         self.rotate("first")
 
     def rotate(self, key_id: str) -> None:
@@ -33,6 +35,12 @@ class Issuer:
 
     async def configuration(self, _request: web.Request) -> web.Response:
         return web.json_response({"issuer": self.url, "jwks_uri": f"{self.url}/keys"})
+
+    async def answer(self, request: web.Request) -> web.Response:
+        token, text = self.answers[request.path]
+        if request.headers.get("Authorization", "").removeprefix("Bearer ") != token:
+            return web.Response(status=403)
+        return web.Response(text=text)
 
     async def keys(self, _request: web.Request) -> web.Response:
         self.fetched += 1
@@ -49,6 +57,7 @@ async def running() -> AsyncIterator[Issuer]:
     app = web.Application()
     app.router.add_get("/.well-known/openid-configuration", made.configuration)
     app.router.add_get("/keys", made.keys)
+    app.router.add_get("/{path}", made.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()

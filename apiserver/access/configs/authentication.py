@@ -106,16 +106,18 @@ def issuers(
         raise ValueError(f'oidc: unsupported signing alg: "{wrong}"')
     return [
         auth.Issuer(
-            (issuer := each["issuer"])["url"],
-            issuer["audiences"],
-            mapper,
-            auth.jwtissuers.Connection(
-                auth.jwtissuers.discovery_url(issuer["url"], issuer.get("discoveryURL") or ""),
-                http.dialing.context(_bundle(issuer)),
-                client,
+            auth.jwtissuers.Verifier(
+                (issuer := each["issuer"])["url"],
+                issuer["audiences"],
+                auth.jwtissuers.Connection(
+                    auth.jwtissuers.discovery_url(issuer["url"], issuer.get("discoveryURL") or ""),
+                    http.dialing.context(_bundle(issuer)),
+                    client,
+                ),
+                now,
+                algorithms or auth.jwtissuers.ALGORITHMS,
             ),
-            now,
-            algorithms or auth.jwtissuers.ALGORITHMS,
+            mapper,
         )
         for each, mapper in zip(members, mappers, strict=True)
     ]

@@ -133,6 +133,37 @@ async def test_tokens_for_others_are_refused(issuer) -> None:
         assert (await ask(issuer.token(iss="https://other")))[0] == 401
 
 
+async def test_a_claim_is_fetched_from_the_server_that_has_it(issuer) -> None:
+    groups = {"claimMappings": {**BY_CLAIM, "groups": {"claim": "teams", "prefix": "t:"}}}
+
+    def referring(path, name="teams", **source):
+        sources = {"s": {"endpoint": issuer.url + path, **source}}
+        return issuer.token(_claim_names={name: "s"}, _claim_sources=sources)
+
+    async with served(configuration(issuer, **groups)) as (ask, refusal):
+        issuer.answers["/claims"] = ("secret", issuer.token(teams=["a", "b"]))
+        code, user = await ask(referring("/claims", access_token="secret"))
+        assert (code, user["groups"]) == (201, ["t:a", "t:b", "system:authenticated"])
+        code, user = await ask(referring("/claims", name="other"))
+        assert (code, user["groups"]) == (201, ["system:authenticated"])
+        issuer.answers["/none"] = ("", issuer.token())
+        issuer.answers["/late"] = ("", issuer.token(teams=["a"], exp=1))
+        issuer.answers["/odd"] = ("", "nothing")
+        for path, why in (
+            ("/claims", 'while getting distributed claim "teams": Get'),
+            ("/none", "did not contain claim: teams"),
+            ("/late", "verify distributed claim token: oidc: token is expired"),
+            ("/odd", "getting untrusted issuer from endpoint"),
+        ):
+            token = referring(path)
+            assert (await ask(token))[0] == 401
+            message = await refusal(token)
+            assert "oidc: could not expand distributed claims: " in message
+            assert why in message
+        unnamed = issuer.token(_claim_names={"teams": "s"}, _claim_sources={})
+        assert "contained a source s missing in _claims_sources" in await refusal(unnamed)
+
+
 async def test_an_issuer_that_does_not_answer_refuses_its_tokens_only(issuer, token_file) -> None:
     config = configuration(issuer)
     config["jwt"][0]["issuer"]["discoveryURL"] = "https://127.0.0.1:1/discovery"
