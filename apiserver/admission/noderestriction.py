@@ -182,16 +182,20 @@ class NodeRestriction(Plugin):
             raise refused(write, f"node {named} is not allowed to modify node {quote(write.name)}")
         if new is None:
             return
+        before, config = _config_source(old or {}), _config_source(new)
+        if config is not None and config != before:
+            verb = "create pods with a" if old is None else "update configSource to a new"
+            raise refused(write, f"node {named} is not allowed to {verb} non-nil configSource")
         forbidden = ", ".join(sorted(_forbidden(_changed(_labels(new), _labels(old or {})))))
         if old is None:
             if forbidden:
                 why = f"node {named} is not allowed to set the following labels: {forbidden}"
                 raise refused(write, why)
             return
-        if _owners(new) != _owners(old):
-            raise refused(write, f"node {named} is not allowed to modify ownerReferences")
         if _taints(new) != _taints(old):
             raise refused(write, f"node {named} is not allowed to modify taints")
+        if _owners(new) != _owners(old):
+            raise refused(write, f"node {named} is not allowed to modify ownerReferences")
         if forbidden:
             raise refused(write, f"is not allowed to modify labels: {forbidden}")
 
@@ -299,6 +303,8 @@ def _check_status_of_pod(write: Write, node: str) -> None:
         raise refused(write, f"node {named} cannot update labels through pod status")
     if _claims(old) != _claims(new):
         raise refused(write, f"node {named} cannot update resource claim statues")
+    if _extended_claim(old) != _extended_claim(new):
+        raise refused(write, f"node {named} cannot update extended resource claim status")
 
 
 def _check_claim(write: Write, node: str) -> None:
@@ -309,7 +315,7 @@ def _check_claim(write: Write, node: str) -> None:
     if _without_progress(write.object or {}) != _without_progress(write.old or {}):
         raise refused(
             write,
-            f"node {quote(node)} is not allowed to update fields other than status.capacity and "
+            f"node {quote(node)} is not allowed to update fields other than status.quantity and "
             "status.conditions",
         )
 
@@ -377,6 +383,14 @@ def _taints(node: Object) -> list[Object]:
 
 def _claims(pod: Object) -> list[Object]:
     return (pod.get("status") or {}).get("resourceClaimStatuses") or []
+
+
+def _extended_claim(pod: Object) -> Object:
+    return (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+
+
+def _config_source(node: Object) -> Object | None:
+    return (node.get("spec") or {}).get("configSource")
 
 
 def _without_progress(claim: Object) -> Object:

@@ -11,9 +11,9 @@ import logging
 import time
 from typing import Final, NamedTuple
 
+from inkube.apiserver import http
 from inkube.apiserver.auth.outgoing import CallError
 from inkube.apiserver.auth.webhookcalls import Webhook
-from inkube.apiserver.http.auditfiles import Mode
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
@@ -24,7 +24,7 @@ _FACTOR: Final = 1.5
 class Batches(NamedTuple):
     """How events are sent: in the mode `batch` in groups, otherwise while their request waits."""
 
-    mode: Mode = "batch"
+    mode: "http.auditfiles.Mode" = "batch"
     buffer: int = 10_000
     """Events that can wait."""
     size: int = 400

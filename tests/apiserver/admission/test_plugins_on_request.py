@@ -341,6 +341,17 @@ async def test_nodes_change_only_what_is_their_own():
         await node.delete("v1/pods", "mine", "default")
         assert "can only create mirror pods" in await refused(node.create(pod("new", nodeName="a")))
         await acting(server, ADMIN).patch("v1/nodes", "b", patch=restricted)
+        source = {"spec": {"configSource": {"configMap": {}}}}
+        assert await refused(node.patch("v1/nodes", "a", patch=source)) == (
+            'nodes "a" is forbidden: node "a" is not allowed to update configSource to a new '
+            "non-nil configSource"
+        )
+        await server.client.create(pod("status", nodeName="a"))
+        claim = {"resourceClaimName": "c", "requestMappings": []}
+        changed = {"status": {"extendedResourceClaimStatus": claim}}
+        assert "cannot update extended resource claim status" in await refused(
+            node.patch("v1/pods", "status", "default", patch=changed, subresource="status")
+        )
 
 
 async def test_mirror_pods_name_no_objects_of_the_api():
