@@ -68,7 +68,7 @@ class Verifier:
         self._retry_at = 0.0
 
     def has_issued(self, claims: Object) -> bool:
-        """Whether claims name this issuer."""
+        """Return whether claims name this issuer."""
         return _GOOGLE.get(claims.get("iss", ""), claims.get("iss")) == self._url
 
     def check(self, token: str, claims: Object) -> None:
