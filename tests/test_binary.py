@@ -68,7 +68,7 @@ def server(binary, tmp_path_factory):
         yield running
 
 
-def test_it_is_ready_and_says_its_version(binary, server):
+def test_the_executable_starts_and_prints_its_version(binary, server):
     assert server.ask("GET", "/readyz").body == b"ok"
     command = [binary, "--version"]
     told = subprocess.run(command, env=NOTHING, capture_output=True, text=True, timeout=SECONDS)
@@ -76,7 +76,7 @@ def test_it_is_ready_and_says_its_version(binary, server):
     assert told.stdout.split()[1].rstrip(",") in (ROOT / "pyproject.toml").read_text()
 
 
-def test_it_serves_a_crd_and_keeps_to_its_cel_rule(server):
+def test_the_executable_serves_a_crd_with_a_cel_rule(server):
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     assert server.ask("POST", crds, CRD).code == 201
     watched = f"{crds}?watch=true&fieldSelector=metadata.name%3Dboats.example.com"
@@ -91,7 +91,7 @@ def test_it_serves_a_crd_and_keeps_to_its_cel_rule(server):
     ]
 
 
-def test_its_data_files_are_there(server):
+def test_the_executable_contains_its_data_files(server):
     for path in ("/openapi/v2", "/openapi/v3/api/v1", "/console/", "/console/main.js"):
         assert server.ask("GET", path).code == 200, path
     packed = server.ask(
@@ -100,7 +100,7 @@ def test_its_data_files_are_there(server):
     assert packed.body.startswith(b"k8s\0")
 
 
-def test_every_module_and_every_file_is_in_it(binary):
+def test_the_executable_contains_every_module_and_file(binary):
     command = [binary, "definitions", "export", "packed"]  # runs tests/support/packed.py
     environment = {**NOTHING, "TREE": str(ROOT)}
     told = subprocess.run(
@@ -121,7 +121,7 @@ def test_a_pod_runs_on_its_simulated_nodes(server):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows ends a process without a word")
-def test_it_stops_as_it_is_told_and_its_data_are_there_again(binary, tmp_path):
+def test_the_executable_stops_on_a_signal_and_keeps_its_data(binary, tmp_path):
     path = "/api/v1/namespaces/default/configmaps"
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}}
     with serving(binary, tmp_path) as server:

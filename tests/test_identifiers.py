@@ -1,11 +1,12 @@
-"""Functions, parameters and attributes have the terms of the field, not filler words or verbs,
-and docstrings have one form.
+"""Functions, parameters and attributes have the terms of the field, not filler words or verbs;
+docstrings have one form, and names of tests have a subject.
 
 A reader who meets `found`, `made` or `tell` in a list of members or in a signature does not know
 what they contain or do. Local variables are free.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,19 @@ def odd_docstrings(tree: ast.AST) -> Iterator[str]:
             yield f"{node.name}: {text.splitlines()[0]}"
 
 
+_WITHOUT_SUBJECT = frozenset({
+    "even", "it", "its", "neither", "nobody", "so", "somebody", "such", "their", "they", "those",
+    "who", "whoever",
+})  # fmt: skip
+"""Words with which the name of a test begins that does not say what it is about."""
+
+
+def unclear_tests(source: str) -> list[str]:
+    """Return the names of tests that begin without a subject."""
+    names = re.findall(r"^(?:async )?def test_(\w+_\w+)\(", source, re.MULTILINE)
+    return [name for name in names if name.split("_")[0] in _WITHOUT_SUBJECT]
+
+
 def test_functions_and_attributes_have_names_that_say_what_they_are() -> None:
     assert vague_names() == set()
 
@@ -115,3 +129,13 @@ def names() -> list[str]:
     """Return the names."""
 '''
     assert [*odd_docstrings(ast.parse(source))] == ["age: The age.", "size: Return the size."]
+
+
+def test_names_of_tests_say_what_they_are_about() -> None:
+    files = (ROOT / "tests").rglob("test_*.py")
+    assert [name for path in files for name in unclear_tests(path.read_text())] == []
+
+
+def test_a_name_without_a_subject_is_found() -> None:
+    source = "def test_it_works():\n    1\n\nasync def test_a_pod_starts(kube):\n    1\n"
+    assert unclear_tests(source) == ["it_works"]

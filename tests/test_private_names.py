@@ -146,7 +146,7 @@ def test_without_the_binding_the_public_names_of_re2_find_the_same(
     assert found() == expected
 
 
-def test_without_the_parser_of_re_no_pattern_is_given_to_re(
+def test_without_a_parser_for_patterns_no_pattern_reaches_re(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert patterns.short_matcher("[a-z]+") is not None

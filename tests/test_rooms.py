@@ -90,7 +90,7 @@ def _asked() -> Iterator[str]:
                 yield f"{name}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)}"
 
 
-def test_nobody_asks_where_a_kind_comes_from() -> None:
+def test_no_code_depends_on_the_origin_of_a_kind() -> None:
     assert list(_asked()) == []
 
 
@@ -109,9 +109,9 @@ def test_nobody_asks_where_a_kind_comes_from() -> None:
         "match strategy:\n    case CustomStrategy(): pass",
     ],
 )
-def test_such_a_question_is_found(text: str) -> None:
+def test_a_comparison_with_the_origin_of_a_kind_is_found(text: str) -> None:
     assert list(_questions(ast.parse(text)))
 
 
-def test_to_say_where_a_new_kind_comes_from_is_no_question() -> None:
+def test_setting_the_origin_of_a_new_kind_is_not_reported() -> None:
     assert not list(_questions(ast.parse("Definition(group, names, origin=Origin.PYTHON)")))

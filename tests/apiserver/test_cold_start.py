@@ -100,7 +100,7 @@ def test_a_server_is_ready_before_it_loads_what_it_needs_later(started):
     assert not [name for name in (*OUTSIDE, *LATER) if name in started["modules"]]
 
 
-def test_neither_does_the_command_on_a_file(tmp_path):
+def test_the_command_on_a_file_loads_only_what_it_needs(tmp_path):
     command = [sys.executable, "-X", "importtime", "-m", "inkube", "serve", "--port", "0"]
     with (tmp_path / "imports").open("w+") as imports:
         process = subprocess.Popen(

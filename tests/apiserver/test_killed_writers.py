@@ -49,7 +49,7 @@ def made(folder):
 
 
 @pytest.mark.parametrize("job", JOBS)
-def test_files_are_whole_or_absent(tmp_path, source, job):
+def test_a_killed_writer_leaves_a_whole_file_or_none(tmp_path, source, job):
     folder = tmp_path / "made"
     folder.mkdir()
     program = [sys.executable, str(SCRIPT), job, str(folder)]

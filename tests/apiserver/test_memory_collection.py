@@ -27,7 +27,7 @@ async def test_cycles_are_freed_once_memory_has_grown_by_a_step():
         assert young() is None
 
 
-async def test_what_lived_long_is_freed_once_memory_has_doubled():
+async def test_old_objects_are_freed_once_memory_has_doubled():
     resident = 10 * STEP
     with Collector(lambda: resident) as collector:
         kept = Cycle()

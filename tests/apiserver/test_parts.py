@@ -93,7 +93,7 @@ def test_no_attribute_of_what_a_server_is_made_of_is_born_late(file: Path) -> No
         "self.store += 1",
     ],
 )
-def test_such_an_attribute_is_found(body: str) -> None:
+def test_an_attribute_without_a_declaration_is_found(body: str) -> None:
     text = f"class Server:\n    def __init__(self): pass\n    def start(self):\n        {body}"
     (owner,) = ast.parse(text).body
     assert isinstance(owner, ast.ClassDef)

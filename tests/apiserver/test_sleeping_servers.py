@@ -109,7 +109,7 @@ def places(method: str) -> set[tuple[str, int]]:
     }
 
 
-def test_nobody_is_delivered_changes_who_would_not_hear_of_the_end():
+def test_a_watch_without_a_way_to_end_it_gets_no_changes():
     delivered = [
         f"{path.name}:{call.lineno}"
         for path in SOURCES.rglob("*.py")
@@ -280,7 +280,7 @@ async def test_a_namespace_is_emptied(pair: Pair):
     assert refused.value.code == 404
 
 
-async def test_who_watches_is_told_at_once_that_its_version_is_too_old(pair: Pair):
+async def test_a_watcher_gets_expired_at_once_if_its_version_is_too_old(pair: Pair):
     made = await pair.here.client.create(config_map("one"))
     version = made["metadata"]["resourceVersion"]
     address = f"{pair.here.url}{MAPS}?watch=1&resourceVersion={version}"

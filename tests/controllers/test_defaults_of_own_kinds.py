@@ -41,7 +41,7 @@ async def test_a_default_with_optional_members_is_accepted(running):
     assert "maybe" not in created["spec"]
 
 
-async def test_its_crd_is_accepted_too(running):
+async def test_the_crd_of_a_kind_with_optional_defaults_is_accepted(running):
     async with running() as server:
         await server.client.create(to_crd(Box.definition))
 

@@ -81,14 +81,14 @@ async def test_an_object_is_given_those_it_does_not_name(server):
     assert own["metadata"]["finalizers"] == ["kettles.example/gift"]
 
 
-async def test_nobody_can_take_them_all_off_while_it_lives(server):
+async def test_a_client_cannot_remove_the_finalizers_of_a_living_object(server):
     await server.client.create(kettle(finalizers=["kettles.example/gift"]))
     for metadata in ({}, {"finalizers": []}):
         put = await server.client.update(kettle(**metadata))
         assert put["metadata"]["finalizers"] == DEFAULT
 
 
-async def test_its_steps_are_taken_in_their_order_and_then_it_goes(server, kitchen):
+async def test_the_steps_of_a_deletion_run_in_order_before_the_object_is_removed(server, kitchen):
     names = ["kettles.example/gift", "kettles.example/shelf", "empty"]
     await server.client.create(kettle(finalizers=names))
     going = await server.client.delete(PATH, "a", "default")
@@ -120,7 +120,7 @@ async def test_a_step_that_fails_is_told_and_tried_again(server, kitchen):
     assert kitchen.steps[-1] == ("put away", "a")
 
 
-async def test_those_of_others_hold_it_and_stay(server):
+async def test_finalizers_of_other_clients_stay_and_hold_the_object(server):
     await server.client.create(kettle(finalizers=["other.example/hold", "empty"]))
     await server.client.delete(PATH, "a", "default")
     await server.settled()

@@ -175,7 +175,7 @@ async def server() -> Any:
         yield running
 
 
-async def test_who_waits_takes_over_at_once_what_is_given_back(server: APIServer):
+async def test_a_waiting_server_takes_over_a_released_lease_at_once(server: APIServer):
     clock = FakeClock()
     second = Candidate(server, clock, "second")
     async with contextlib.AsyncExitStack() as stack:

@@ -54,10 +54,10 @@ async def order_of(crowd, patient="patient"):
     return order
 
 
-async def test_who_is_patient_lets_a_crowd_go_first_but_not_for_ever():
+async def test_a_patient_waiter_lets_others_go_first_within_a_limit():
     order = await order_of(CROWD)
     assert CROWD <= order.index("patient") <= (CROWD + 1) * TIMES
 
 
-async def test_who_is_patient_takes_its_turn_where_there_is_no_crowd():
+async def test_a_patient_waiter_continues_at_once_without_others():
     assert (await order_of(CROWD - 1))[0] == "patient"

@@ -88,7 +88,7 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
             return
 
 
-def test_it_starts_a_server_for_the_steps_after_it(runner: Runner):
+def test_the_action_starts_a_server_for_later_steps(runner: Runner):
     definition = pages.ROOT / "examples/boats/definition.yaml"
     done = runner.run(
         port="0", arguments=f"--definitions {definition}", python=str(runner.folder / "python")
@@ -102,7 +102,7 @@ def test_it_starts_a_server_for_the_steps_after_it(runner: Runner):
     assert outputs["url"] in Path(outputs["kubeconfig"]).read_text()
 
 
-def test_it_prepares_envtest(runner: Runner):
+def test_the_action_prepares_envtest(runner: Runner):
     done = runner.run(mode="envtest", python=str(runner.folder / "python"), package="inkube==9")
     assert done.returncode == 0, done.stdout
     assert (runner.folder / "installed").read_text() == "install --quiet inkube==9\n"
@@ -111,7 +111,7 @@ def test_it_prepares_envtest(runner: Runner):
     assert {"kube-apiserver", "etcd"} <= {path.name for path in assets.iterdir()}
 
 
-def test_it_annotates_what_is_wrong_with_manifests(runner: Runner):
+def test_the_action_annotates_invalid_manifests(runner: Runner):
     manifests = runner.folder / "manifests"
     manifests.mkdir()
     (manifests / "a.yaml").write_text(MAP % "A")

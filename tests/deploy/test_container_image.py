@@ -57,7 +57,7 @@ def values(word: str, number: int = 2) -> list[str]:
     return [step.text for step in stage(number) if step.word == word]
 
 
-def test_it_has_two_stages_and_the_second_runs_without_root_and_shell():
+def test_the_image_has_two_stages_and_the_second_has_no_root_user_and_no_shell():
     assert [step.word for step in steps()].count("FROM") == 2
     assert values("USER") == ["65532:65532"]
     assert not values("RUN")

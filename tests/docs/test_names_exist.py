@@ -204,5 +204,5 @@ def test_a_name_that_does_not_exist_is_found(text: str) -> None:
         "`PATH`",
     ],
 )
-def test_other_names_are_not(text: str) -> None:
+def test_existing_names_are_not_reported(text: str) -> None:
     assert not list(missing(text, ROOT / "apiserver"))

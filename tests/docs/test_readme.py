@@ -147,7 +147,7 @@ def test_four_readers_find_one_command_each() -> None:
     assert len(tasks()) == 4
 
 
-def test_it_fits_on_a_screen_and_shows_one_picture() -> None:
+def test_the_readme_fits_on_a_screen_and_shows_one_picture() -> None:
     text = README.read_text()
     assert len(text.splitlines()) <= 80
     assert text.count("![") == 1
@@ -200,7 +200,7 @@ def test_links_lead_to_files() -> None:
         assert link.startswith("https://") or (pages.ROOT / link).exists(), link
 
 
-def test_readers_come_to_the_end(
+def test_the_commands_for_each_reader_work_to_the_end(
     environment: Mapping[str, str], folder: Path, tmp_path: Path
 ) -> None:
     """In an environment with what the pages install only. The fifth reader has a clone, above."""

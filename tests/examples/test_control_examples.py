@@ -42,7 +42,7 @@ async def run(folder, *command, **environment):
 
 
 @typescript.needed
-async def test_typescript(tmp_path):
+async def test_the_typescript_example_controls_a_server(tmp_path):
     write(tmp_path, "ts")
     (tmp_path / "package.json").write_text('{"type": "module"}')
     sources = sorted(path.name for path in tmp_path.glob("*.ts"))
@@ -53,7 +53,7 @@ async def test_typescript(tmp_path):
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
-async def test_go(tmp_path):
+async def test_the_go_example_controls_a_server(tmp_path):
     write(tmp_path, "go")
     (tmp_path / "go.mod").write_text("module control\n\ngo 1.21\n")
     async with APIServer() as server:

@@ -34,7 +34,7 @@ async def output_of(*command):
 
 
 @pytest.mark.skipif(NODE is None, reason="node is not installed")
-async def test_it_may_be_run_again(main):
+async def test_the_front_end_example_can_run_again(main):
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         first = await output_of(NODE, main, server.url)
         assert await output_of(NODE, main, server.url) == first

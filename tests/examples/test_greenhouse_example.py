@@ -92,7 +92,7 @@ def test_discovery_and_dry_runs_know_its_kind_and_its_option(site: Path, tmp_pat
         assert "the greenhouse has only 10 degrees" in cause["message"]
 
 
-def test_its_own_tests_pass(site: Path, tmp_path: Path) -> None:
+def test_the_tests_of_the_example_pass(site: Path, tmp_path: Path) -> None:
     shutil.copy(EXAMPLE / "test_greenhouse.py", tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:schemathesis"],

@@ -33,7 +33,9 @@ def run(environment: dict[str, str], folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def test_the_helper_for_go(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_helper_for_go_starts_and_stops_a_server(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
     go = os.environ.get("INKUBE_GO") or shutil.which("go")
     if go is None:
         pytest.skip("go is not installed")
@@ -44,5 +46,5 @@ def test_the_helper_for_go(environment: dict[str, str], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["go/testdata/definition.yaml", "node/definition.yaml"])
-def test_their_definition_is_that_of_the_boats(place: str) -> None:
+def test_the_helpers_use_the_crd_of_the_boats(place: str) -> None:
     assert (EXAMPLES / place).read_text() == (EXAMPLES / "boats/definition.yaml").read_text()

@@ -102,7 +102,7 @@ def test_kubectl_finds_its_kind(server: Served, tmp_path: Path) -> None:
     assert told.split() == ["plants.greenhouse.example"]
 
 
-def test_its_schema_refuses_a_plant_without_a_species(server: Served) -> None:
+def test_the_schema_of_the_module_refuses_a_plant_without_a_species(server: Served) -> None:
     bad = plant("bad")
     del bad["spec"]["species"]
     refused = server.ask("POST", PLANTS, bad)
@@ -110,13 +110,13 @@ def test_its_schema_refuses_a_plant_without_a_species(server: Served) -> None:
     assert "spec.species" in refused.json["message"]
 
 
-def test_its_check_refuses_a_dry_run(server: Served) -> None:
+def test_the_check_of_the_module_refuses_a_dry_run(server: Served) -> None:
     refused = server.ask("POST", f"{PLANTS}?dryRun=All", plant("dry", coldest=12))
     assert refused.code == 422
     assert "the greenhouse has only 10 degrees" in refused.json["message"]
 
 
-def test_its_controller_writes_what_the_check_finds(server: Served) -> None:
+def test_the_controller_of_the_module_writes_the_findings_of_the_check(server: Served) -> None:
     created = server.ask("POST", PLANTS, plant("lemon", coldest=12))
     assert created.code == 201
     since = created.json["metadata"]["resourceVersion"]

@@ -78,7 +78,7 @@ async def test_dry_runs_and_status_say_whether_anything_listens():
     await listener.wait_closed()
 
 
-def test_it_is_no_longer_than_promised():
+def test_the_example_is_as_short_as_its_readme_says():
     code = [line for line in EXAMPLE.read_text().splitlines() if line.strip()]
     assert len(code) <= 25
 

@@ -21,7 +21,7 @@ WALKS = sorted(
 NEEDED = {"kopf": ("kopf", "kubernetes")}
 
 
-def test_there_are_some() -> None:
+def test_examples_with_a_walk_were_found() -> None:
     assert {"boats", "chaos", "crd-author", "incident", "kopf", "node"} <= set(WALKS)
 
 

@@ -25,7 +25,7 @@ def test_to_look_whether_it_was_made_makes_nothing() -> None:
     assert late.value_if_created is value
 
 
-def test_none_is_a_value() -> None:
+def test_none_counts_as_a_created_value() -> None:
     calls: list[int] = []
     late = Lazy(lambda: calls.append(1))
     assert late() is None

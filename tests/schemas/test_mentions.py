@@ -17,5 +17,5 @@ from inkube.schemas.objects import may_mention
         ({}, False),
     ],
 )
-def test_members_are_found_by_the_text_of_a_value(value, found):
+def test_members_are_found_by_the_text_of_their_value(value, found):
     assert may_mention(value, "expression", "rule") is found

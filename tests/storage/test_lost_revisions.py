@@ -72,7 +72,7 @@ async def test_a_write_alone_finds_what_is_there(shared: Any, store: Store):
 
 @pytest.mark.parametrize("others", [1, 3, 6], ids=["fewer", "as many", "more"])
 @pytest.mark.parametrize("notice", ["read", "write", "poll"])
-async def test_it_is_noticed_however_many_revisions_others_wrote_since(
+async def test_a_lost_revision_is_noticed_after_any_number_of_later_writes(
     shared: Any, store: Store, others: int, notice: str
 ):
     lost = store.get("/r/c")
@@ -93,9 +93,7 @@ async def test_it_is_noticed_however_many_revisions_others_wrote_since(
     assert set(shown(store)) == {"/r/a", "/r/b", *(f"/r/new-{n}" for n in range(others))}
 
 
-async def test_whoever_continues_from_a_lost_revision_is_refused_by_every_server(
-    shared: Any, store: Store
-):
+async def test_every_server_refuses_to_continue_from_a_lost_revision(shared: Any, store: Store):
     lost = store.revision
     await go_back(shared, 102)
     await store.current()

@@ -44,7 +44,7 @@ async def _append(log: Log, records: list[Record]) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-async def test_they_are_appended_exactly_where_nothing_is_newer(seed: int, tmp_path: Path):
+async def test_writes_are_appended_only_to_the_newest_revision(seed: int, tmp_path: Path):
     chance = random.Random(seed)
     here, there = sqlite_log(tmp_path / "log.db"), sqlite_log(tmp_path / "log.db")
     await here.open()
@@ -82,7 +82,7 @@ async def test_they_are_appended_exactly_where_nothing_is_newer(seed: int, tmp_p
         await there.close()
 
 
-async def test_what_does_not_follow_is_not_appended(tmp_path: Path):
+async def test_writes_to_an_older_revision_are_not_appended(tmp_path: Path):
     log = sqlite_log(tmp_path / "log.db")
     await log.open()
     try:

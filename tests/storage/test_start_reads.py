@@ -154,7 +154,7 @@ def test_parts_of_rows_are_all_of_them() -> None:
     assert [list(part.deleted) for part in parts] == [[], [3], []]
 
 
-def test_neither_are_objects_that_come_and_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_that_are_deleted_again_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "LEAST", 100)
     begun = Loading(EntryCodec(Codec(), 0))
     for revision in range(0, 10_000, 2):

@@ -25,12 +25,12 @@ print("sqlalchemy" in sys.modules)
 """
 
 
-def test_the_words_of_sqlite_are_those_that_the_tables_say() -> None:
+def test_statements_for_sqlite_match_the_tables() -> None:
     assert statements.sqlite() == tables.compiled(SQLiteDialect_aiosqlite())
 
 
 @pytest.mark.parametrize("rows", [1, 2, 128])
-def test_so_are_those_that_add_many_rows(rows: int) -> None:
+def test_statements_for_many_rows_match_the_tables(rows: int) -> None:
     wanted = tables.insertion(rows).compile(dialect=SQLiteDialect_aiosqlite())
     assert statements.sqlite().insertion(rows) == str(wanted)
 

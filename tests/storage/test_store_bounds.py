@@ -58,7 +58,7 @@ async def log() -> GatedLog:
     return GatedLog()
 
 
-async def test_nobody_is_answered_or_told_before_the_commit(log: GatedLog, codec: Any):
+async def test_responses_and_events_follow_the_commit(log: GatedLog, codec: Any):
     async with Store(log, codec) as store:
         with store.subscribe("/r/") as subscription:
             writing = asyncio.ensure_future(store.create("/r/a", {}))

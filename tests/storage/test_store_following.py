@@ -45,7 +45,9 @@ def keeper(store: Store) -> Keeper:
     return Keeper(store)
 
 
-async def test_changes_are_heard_before_their_writer_is_answered(store: Store, keeper: Keeper):
+async def test_followers_get_a_change_before_the_response_to_its_writer(
+    store: Store, keeper: Keeper
+):
     entry = await store.create("/r/a", {})
     assert keeper.keys == {"/r/a"}
     await store.delete("/r/a", entry.revision)
@@ -53,7 +55,7 @@ async def test_changes_are_heard_before_their_writer_is_answered(store: Store, k
     assert keeper.looks == 1
 
 
-async def test_who_closes_hears_no_more(store: Store, keeper: Keeper):
+async def test_a_closed_follower_gets_no_more_changes(store: Store, keeper: Keeper):
     keeper.following.close()
     keeper.following.close()
     await store.create("/r/a", {})
@@ -67,7 +69,7 @@ async def test_the_end_of_the_store_is_the_end(store: Store, keeper: Keeper):
     assert keeper.looks == 1
 
 
-async def test_who_failed_at_a_change_looks_at_all_there_is(
+async def test_a_follower_that_failed_lists_everything_again(
     store: Store, keeper: Keeper, caplog: pytest.LogCaptureFixture
 ):
     keeper.fails_at = "/r/bad"

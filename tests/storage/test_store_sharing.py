@@ -122,7 +122,7 @@ async def test_compaction_by_the_other_is_noticed(pair: tuple[Store, Store]):
         await there.page("/r/", revision=entry.revision)
 
 
-async def test_who_slept_through_a_compaction_loads_anew_and_ends_its_watches(shared: Any):
+async def test_a_server_that_missed_a_compaction_loads_again_and_ends_its_watches(shared: Any):
     awake, asleep = await shared.open(poll=1_000), await shared.open(poll=1_000)
     for task in asleep._tasks:
         task.cancel()

@@ -139,7 +139,7 @@ async def test_an_old_log_is_opened_and_has_times_from_then_on(old: Any, codec: 
 class TestCopies:
     """The past as a log in memory."""
 
-    async def test_it_shows_the_moment_and_what_was_kept_before_it(
+    async def test_a_read_only_store_shows_a_moment_and_its_history(
         self, backend: Any, codec: Any, clock: Clock
     ):
         async with Store(backend.make_log(), codec, now=clock) as store:

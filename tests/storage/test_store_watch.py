@@ -198,7 +198,7 @@ async def test_what_waits_is_read_in_parts_of_about_a_size(store: Store):
     assert [change.revision for part in (*parts, rest) for change in part][-1] < store.revision
 
 
-async def test_who_lags_behind_history_is_cut_off_and_resumes(backend: Any):
+async def test_a_watcher_behind_the_history_is_ended_and_resumes(backend: Any):
     store = await backend.open(cache=CacheOptions(history_bytes=100_000))
     slow, brisk, late = (store.subscribe("/r/") for _ in range(3))
     await store.create("/r/a", {"text": "x" * 1_000})

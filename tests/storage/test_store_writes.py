@@ -136,7 +136,7 @@ async def test_every_write_of_a_large_group_is_kept(backend):
     assert [(entry.key, entry.value["spec"]) for entry in found] == [(key, key) for key in keys]
 
 
-async def test_who_writes_alone_waits_for_nobody(store: Store, monkeypatch):
+async def test_a_single_writer_does_not_wait_for_others(store: Store, monkeypatch):
     monkeypatch.setattr(writer, "LINGER", 60)
     async with within():
         for number in range(5):

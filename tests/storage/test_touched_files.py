@@ -105,7 +105,7 @@ TOUCHES = [
 
 
 @pytest.mark.parametrize("touch", TOUCHES)
-async def test_no_write_is_acknowledged_after_it(
+async def test_no_write_is_acknowledged_after_the_file_was_touched(
     path: Path, codec: Any, touch: Callable[[Path], None]
 ):
     store = await opened(path, codec)
@@ -138,7 +138,7 @@ async def touched(path: Path, codec: Any, touch: Callable[[Path], None]) -> int:
 @pytest.mark.parametrize(
     "touch", [copied_over, overwritten, emptied, with_shorter_wal, with_empty_wal]
 )
-async def test_nobody_serves_what_a_server_found_damaged_before_it_is_repaired(
+async def test_a_damaged_file_is_not_served_before_its_repair(
     path: Path, codec: Any, touch: Callable[[Path], None]
 ):
     known = await touched(path, codec, touch)

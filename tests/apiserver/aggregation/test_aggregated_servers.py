@@ -140,7 +140,7 @@ async def test_a_path_that_could_be_read_in_two_ways_is_not_passed_on(client, th
     assert len(things.requests) == before
 
 
-async def test_what_was_authorized_is_what_is_asked_for(client, things):
+async def test_the_path_passed_on_is_the_one_that_was_authorized(client, things):
     await client.ask("GET", f"{PREFIX}/things%2Fa?b=1&a=%20x&b=;")
     assert things.requests[-1][1] == f"{PREFIX}/things/a?a=+x&b=1"
 
@@ -150,7 +150,7 @@ async def test_what_the_other_server_refuses_is_refused_in_its_words(client, thi
     assert (code, json.loads(body)["message"]) == (404, "mine")
 
 
-async def test_who_may_not_is_not_passed_on(client, things):
+async def test_requests_without_permission_are_not_passed_on(client, things):
     before = len(things.requests)
     code, body, _ = await client.ask("GET", f"{PREFIX}/things", token="plain-token")
     assert code == 403
@@ -161,7 +161,7 @@ async def test_who_may_not_is_not_passed_on(client, things):
     assert len(things.requests) == before
 
 
-async def test_an_impersonated_user_is_who_asks(client, things):
+async def test_the_other_server_sees_the_impersonated_user(client, things):
     acting = {"Impersonate-User": "admin2", "Impersonate-Group": "system:masters"}
     await client.ask("GET", f"{PREFIX}/things", headers=acting)
     heard = things.requests[-1][2]

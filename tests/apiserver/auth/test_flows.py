@@ -30,7 +30,7 @@ async def uid_of(session, plural, name):
     return found["metadata"]["uid"]
 
 
-async def test_nobody_is_told_before_somebody_asked_for_flow_schemas(session):
+async def test_responses_name_no_flow_before_flow_schemas_were_read(session):
     _, headers = await read(session, "/api/v1/namespaces")
     assert SCHEMA not in headers
 

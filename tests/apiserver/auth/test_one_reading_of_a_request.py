@@ -135,7 +135,7 @@ def test_a_watch_of_the_old_form_is_of_no_name():
     assert attributes.of_request(User("u"), info).name == ""
 
 
-def test_nobody_else_takes_a_url_apart():
+def test_only_one_module_parses_urls_of_requests():
     """Only `requests` parses URLs, so authorization and handling cannot parse them differently."""
     root = Path(inkube.__path__[0]) / "apiserver"
     readers = set()

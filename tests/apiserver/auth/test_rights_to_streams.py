@@ -31,7 +31,7 @@ async def may(ask: Any, verbs: list[str]) -> None:
 
 @pytest.mark.parametrize("subresource", ["exec", "attach", "portforward"])
 @pytest.mark.parametrize("upgrade", [False, True])
-async def test_who_may_only_get_a_stream_is_refused(ask: Any, subresource: str, upgrade: bool):
+async def test_permission_to_get_a_stream_is_not_enough(ask: Any, subresource: str, upgrade: bool):
     await may(ask, ["get"])
     assert (await ask("POST", "/api/v1/namespaces/default/pods", POD))[0] == 201
     headers = {"Connection": "Upgrade", "Upgrade": "websocket"} if upgrade else {}
@@ -47,7 +47,7 @@ async def test_who_may_only_get_a_stream_is_refused(ask: Any, subresource: str, 
 
 
 @pytest.mark.parametrize("subresource", ["exec", "attach", "portforward"])
-async def test_who_may_create_it_too_is_served(ask: Any, subresource: str) -> None:
+async def test_permission_to_create_a_stream_is_needed_too(ask: Any, subresource: str) -> None:
     await may(ask, ["get", "create"])
     assert (await ask("POST", "/api/v1/namespaces/default/pods", POD))[0] == 201
     path = f"/api/v1/namespaces/default/pods/p/{subresource}"

@@ -39,7 +39,7 @@ async def test_an_unknown_token_opens_nothing(ask, token: str) -> None:
     assert (await ask("GET", "/readyz", token=token))[0] == 401
 
 
-async def test_nobody_may_see_the_health_but_no_resource(ask) -> None:
+async def test_anonymous_users_see_the_health_but_no_resource(ask) -> None:
     assert (await ask("GET", "/readyz", token=None))[0] == 200
     code, body = await ask("GET", "/api/v1/secrets", token=None)
     assert (code, body["reason"]) == (403, "Forbidden")

@@ -93,7 +93,7 @@ def test_certificates_are_approved_and_denied_once(kubectl):
     assert "Denied" in kubectl("certificate", "approve", "joe", code=1)
 
 
-def test_who_may_do_what_is_listed(kubectl):
+def test_kubectl_auth_can_i_lists_permissions(kubectl):
     listed = kubectl("auth", "can-i", "--list", "--no-headers").splitlines()
     assert listed[0].split() == ["*.*", "[]", "[]", "[*]"]
     assert kubectl("auth", "can-i", "create", "pods") == "yes\n"

@@ -28,7 +28,7 @@ def test_every_example_is_listed_with_its_title():
 
 
 @pytest.mark.parametrize("name", names())
-def test_it_writes_the_files_of_the_example_and_names_them(name: str, folder: Path):
+def test_the_files_of_the_example_are_written_and_listed(name: str, folder: Path):
     done = run(name)
     assert done.exit_code == 0, done.stderr
     written = {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()}
@@ -38,12 +38,12 @@ def test_it_writes_the_files_of_the_example_and_names_them(name: str, folder: Pa
         assert (folder / path).read_bytes() == (EXAMPLES / path).read_bytes()
 
 
-def test_it_writes_into_the_folder_that_is_given(folder: Path):
+def test_the_files_are_written_to_the_chosen_folder(folder: Path):
     assert run("boats", "deep/tour").exit_code == 0
     assert (folder / "deep" / "tour" / "definition.yaml").exists()
 
 
-def test_it_succeeds_again_where_the_files_are_the_same(folder: Path):
+def test_the_command_succeeds_again_with_the_same_files(folder: Path):
     first = run("chaos")
     (folder / "chaos" / "__pycache__").mkdir()  # a run of the example's tests
     (folder / "chaos" / "notes.txt").write_text("mine\n")
@@ -54,7 +54,7 @@ def test_it_succeeds_again_where_the_files_are_the_same(folder: Path):
 
 
 @pytest.mark.parametrize("file", ["argo.yaml", "notes.txt"])
-def test_it_writes_nothing_next_to_other_files(folder: Path, file: str):
+def test_a_folder_with_other_files_is_refused(folder: Path, file: str):
     (folder / "boats").mkdir()
     (folder / "boats" / file).write_text("mine\n")
     done = run("boats")
@@ -63,7 +63,7 @@ def test_it_writes_nothing_next_to_other_files(folder: Path, file: str):
     assert [path.name for path in (folder / "boats").iterdir()] == [file]
 
 
-def test_it_overwrites_no_change(folder: Path):
+def test_changed_files_are_not_overwritten(folder: Path):
     run("boats")
     changed = folder / "boats" / "argo.yaml"
     changed.write_text("mine\n")

@@ -114,7 +114,7 @@ async def test_a_changed_file_is_read_again(tmp_path):
 @pytest.mark.parametrize(
     "path", ["/console/none.js", "/console/../pages.py", "/console/%2e%2e/pages.py", "/console/.."]
 )
-async def test_other_paths_are_not_there(web, path):
+async def test_unknown_paths_of_the_console_are_not_found(web, path):
     assert (await web.ask("GET", path)).code in (403, 404)
 
 
@@ -126,7 +126,7 @@ async def test_pages_are_only_read(web):
     assert (await web.ask("POST", "/console/", {})).code == 405
 
 
-async def test_who_is_not_signed_in_gets_the_page_and_nothing_else(tmp_path, web_of):
+async def test_users_without_a_token_get_the_page_and_nothing_else(tmp_path, web_of):
     tokens = tmp_path / "tokens.csv"
     tokens.write_text("letmein,ann,1\n")
     for mode in ("AlwaysAllow", "RBAC"):

@@ -19,7 +19,7 @@ def tokens(tmp_path):
     return path
 
 
-def test_who_has_a_token_signs_in_and_out(start, read, expect, tokens):
+def test_a_user_signs_in_and_out_with_a_token(start, read, expect, tokens):
     page = read(start(token_auth_file=tokens)).go()
     page.get_by_label("Token").fill("wrong")
     page.get_by_role("button", name="Sign in").click()

@@ -63,7 +63,7 @@ async def test_a_refused_body_is_told_with_the_refusal(server, web, config_map):
     assert event["responseObject"]["details"]["causes"][0]["field"] == "metadata.name"
 
 
-async def test_who_comes_later_is_told_the_newest_first(server, web, config_map):
+async def test_a_later_reader_gets_the_newest_request_first(server, web, config_map):
     async with listening(server) as first:
         await web.ask("GET", "/version?first")
         assert await Listener(first).next("/version?first")
@@ -129,7 +129,7 @@ async def test_the_stream_ends_with_the_server():
         assert await Listener(answer).next() is None
 
 
-async def test_it_takes_the_right_to_read_that_path(tmp_path):
+async def test_reading_the_request_log_needs_permission_for_its_path(tmp_path):
     tokens = tmp_path / "tokens.csv"
     tokens.write_text("a,ann,1\nb,bob,2\n")
     async with APIServer(token_auth_file=tokens, authorization_mode="RBAC") as server:

@@ -95,7 +95,7 @@ def test_a_conflict_of_an_apply_is_settled_field_by_field(kube, boats, read, exp
     assert "f:replicas" not in managers["harbour"]
 
 
-def test_who_writes_second_sees_that_somebody_was_first(kube, boats, read, expect):
+def test_the_second_of_two_writers_sees_the_first_change(kube, boats, read, expect):
     page = read(kube).go(f"{BOAT}?tab=edit")
     edit(page, "replicas: 3", "replicas: 6")
     expect(page.locator("[data-verdict=valid]")).to_be_visible()
@@ -137,7 +137,7 @@ def viewer(tmp_path):
     return path
 
 
-def test_who_may_only_look_cannot_store(start, viewer, read, expect, boat_crd):
+def test_a_user_with_read_access_cannot_save(start, viewer, read, expect, boat_crd):
     kube = start(token_auth_file=viewer, authorization_mode="RBAC")
     kube.client.create({
         "apiVersion": "v1", "kind": "ConfigMap",

@@ -27,7 +27,7 @@ def definition(*versions):
 
 
 @pytest.mark.parametrize("versions", [["v1"], ["v1", "v2"]])
-async def test_it_adds_nothing_to_a_version_that_built_in_kinds_have(versions):
+async def test_a_crd_adds_no_kind_to_a_built_in_version(versions):
     async with APIServer() as server, aiohttp.ClientSession(server.url) as session:
 
         async def ask(method, path, body=None):

@@ -28,7 +28,9 @@ class Gate:
         return self._behind(*args)
 
 
-async def test_others_are_served_while_version_2_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_are_served_while_openapi_v2_is_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     gate = Gate(v3.merged)
     monkeypatch.setattr(v3, "merged", gate)
     async with APIServer() as server, aiohttp.ClientSession(server.url) as session:

@@ -204,7 +204,7 @@ async def test_a_dry_run_create_may_have_a_resource_version(admin):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="CPU time of others is read from /proc")
-async def test_it_is_ready_about_as_soon_as_inkube_serve(assets, tmp_path, monkeypatch):
+async def test_the_assets_start_about_as_fast_as_inkube_serve(assets, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path / "bytecode"))  # as installed
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "")
     envtest = Envtest(assets, tmp_path)

@@ -108,7 +108,7 @@ def lives(entry):
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_they_are_told_the_history(monkeypatch, seed):
+async def test_watchers_get_the_whole_history_in_order(monkeypatch, seed):
     monkeypatch.setattr(stream, "BOOKMARK", 0.0)
     chance = random.Random(seed)
     async with APIServer(controllers=False) as server:

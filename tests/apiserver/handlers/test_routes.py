@@ -31,7 +31,7 @@ async def asked(web, targets):
     return found
 
 
-async def test_whoever_asks_again_is_answered_the_same(web_of, boat_crd):
+async def test_a_repeated_request_has_the_same_response(web_of, boat_crd):
     """Invalid bodies change nothing, so no response depends on the order of requests."""
     rng = random.Random(7)
     every = [

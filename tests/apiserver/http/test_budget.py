@@ -33,14 +33,14 @@ def waiting(budget, *sizes):
     return readers
 
 
-def test_who_took_nothing_for_longest_is_cut_off():
+def test_the_client_that_read_nothing_for_longest_is_disconnected():
     budget = Budget(1_000)
     readers = waiting(budget, 400, 400, 400, 400)
     assert [reader.is_cut_off for reader in readers] == [True, True, False, False]
     assert budget.unsent == 800
 
 
-def test_who_reads_is_spared():
+def test_a_client_that_reads_stays_connected():
     budget = Budget(1_000)
     reads, sleeps = waiting(budget, 500, 400)
     reads.unread = 300
@@ -49,7 +49,7 @@ def test_who_reads_is_spared():
     assert budget.unsent == 800
 
 
-def test_even_who_reads_a_little_is_cut_off_where_nothing_else_helps():
+def test_a_slow_reader_is_disconnected_if_memory_is_still_over_the_limit():
     budget = Budget(1_000)
     first, second = waiting(budget, 500, 500)
     first.unread = second.unread = 499
@@ -57,7 +57,7 @@ def test_even_who_reads_a_little_is_cut_off_where_nothing_else_helps():
     assert (first.is_cut_off, second.is_cut_off, new.is_cut_off) == (True, False, False)
 
 
-def test_who_alone_waits_for_more_than_the_bound_is_answered():
+def test_a_single_response_larger_than_the_limit_is_sent():
     budget = Budget(1_000)
     (large,) = waiting(budget, 5_000)
     assert not large.is_cut_off
@@ -66,7 +66,7 @@ def test_who_alone_waits_for_more_than_the_bound_is_answered():
     assert budget.unsent == 0
 
 
-def test_who_read_on_counts_no_more():
+def test_a_client_that_continues_to_read_is_not_counted():
     budget = Budget(1_000)
     first, second = waiting(budget, 600, 300)
     budget.remove(first)

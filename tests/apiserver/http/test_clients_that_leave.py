@@ -218,7 +218,7 @@ async def limit():
         yield entered
 
 
-async def test_neither_ends_a_write_whose_commit_has_begun(limit):
+async def test_a_started_commit_ends_neither_by_timeout_nor_by_disconnection(limit):
     lifetime = Lifetime(limit)
     lifetime.shorten(30)
     assert lifetime.consents()

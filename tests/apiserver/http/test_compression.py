@@ -25,11 +25,11 @@ def packed(request, monkeypatch):
 
 
 @pytest.mark.parametrize("pieces", [[], [b""], [b"a"], [b"ab" * 40_000, memoryview(b"c" * 9)] * 9])
-def test_what_is_packed_is_unpacked_as_it_was(packed, pieces):
+def test_compressed_data_is_the_same_after_decompression(packed, pieces):
     assert gzip.decompress(b"".join(packed(iter(pieces)))) == b"".join(pieces)
 
 
-def test_it_is_packed_while_it_is_made(packed):
+def test_a_list_is_compressed_while_it_is_encoded(packed):
     asked = []
 
     def pieces():

@@ -167,7 +167,7 @@ async def test_requests_of_one_connection_have_contexts_of_their_own():
         assert await line.ask(GET % 3) == (200, "nobody /3")
 
 
-async def test_whoever_cancels_a_request_cancels_where_it_waits():
+async def test_a_cancelled_request_is_cancelled_where_it_waits():
     waits = asyncio.Event()
     asked = []
 
@@ -296,7 +296,7 @@ async def test_a_server_that_stops_cancels_what_does_not_end():
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
-async def test_who_leaves_takes_nothing_along(pieces):
+async def test_a_disconnecting_client_affects_no_other_connection(pieces):
     """A handler runs to its end after its client disconnected, and the connection is freed."""
     waits, go, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 

@@ -146,7 +146,7 @@ async def test_a_list_is_the_same_whether_it_is_long_or_not(server, monkeypatch,
 
 
 @pytest.mark.parametrize("accept", [JSON, TABLE, YAML, PROTOBUF])
-async def test_who_goes_away_leaves_nothing_behind(server, monkeypatch, accept):
+async def test_a_client_that_disconnects_leaves_no_memory_behind(server, monkeypatch, accept):
     # one from the middle: tables decode from the start, and keep the last decoded objects
     data = server.store.get("/registry/configmaps/default/long-220").data
     packed._MADE.clear()

@@ -177,7 +177,7 @@ def members(body: Any) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("request_line", BODIES)
-async def test_what_is_null_is_not_there(web, request_line):
+async def test_a_null_member_is_the_same_as_no_member(web, request_line):
     method, _, path = request_line.partition(" ")
     body = BODIES[request_line]
     if "/pods/pod/" in path:

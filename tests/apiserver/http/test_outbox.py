@@ -79,7 +79,7 @@ def test_every_answer_is_sent_once_in_order_and_soon(seed):
         assert late < MAX_WAITING
 
 
-def test_who_comes_alone_is_answered_at_once_and_costs_no_turn():
+def test_a_single_response_is_sent_at_once_without_another_turn():
     loop, transport = Loop(), Transport()
     outbox = Outbox(loop.call_soon, fail)
     for number in (b"1", b"2", b"3"):
@@ -101,7 +101,7 @@ def test_of_many_that_come_together_the_last_sends_all():
         assert sent == ([[]] * 5 if number < 4 else [[b"x"]] * 5)
 
 
-def test_who_has_gone_meanwhile_is_written_nothing():
+def test_nothing_is_written_to_a_closed_connection():
     loop, gone, there = Loop(), Transport(), Transport()
     outbox = Outbox(loop.call_soon, fail)
     outbox.put(gone, b"x", is_last=False)

@@ -109,14 +109,14 @@ async def test_requests_sent_ahead_are_answered_in_order(line):
     assert b'"name":"b"' in found[2][2]
 
 
-async def test_who_asks_for_it_is_hung_up_on(line):
+async def test_a_request_with_connection_close_ends_the_connection(line):
     line.send(f"GET {BOATS}/a HTTP/1.1", "Connection: close")
     _, headers, _ = await line.answer()
     assert headers["connection"] == "close"
     assert await line.is_over()
 
 
-async def test_http_1_0_is_hung_up_on(line):
+async def test_a_request_of_http_1_0_ends_the_connection(line):
     line.send(f"GET {BOATS}/a HTTP/1.0")
     first, headers, _ = await line.answer()
     assert first == "HTTP/1.0 200 OK"
@@ -155,7 +155,7 @@ async def test_slow_readers_get_all_of_a_long_list_and_others_may_leave(server, 
     assert await line.reader.read() == body
 
 
-async def test_who_takes_nothing_is_cut_off(server, config_map, monkeypatch):
+async def test_a_client_that_reads_nothing_is_disconnected(server, config_map, monkeypatch):
     for number in range(12):
         await server.client.create(config_map(f"untaken{number}", text=BIG * 10))
     monkeypatch.setattr(httpresponse, "STALL_SECONDS", 0.05)

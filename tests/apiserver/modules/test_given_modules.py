@@ -91,7 +91,7 @@ async def test_a_given_module_has_its_kinds_services_and_a_store_of_secrets(pass
     assert [error["field"] for error in stored["status"]["fieldErrors"]] == found
 
 
-async def test_its_options_are_options_of_modules():
+async def test_options_of_a_given_module_are_options_of_modules():
     async with APIServer(modules=[Bus()], module_options={"bus_password": "guess"}) as server:
         await server.client.create(topic("guess"))
         await server.settled()

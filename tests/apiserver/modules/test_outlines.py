@@ -69,7 +69,7 @@ def test_discovery_loads_no_module_and_answers_the_same_afterwards(paths, accept
     assert found["before"] == found["after"]
 
 
-def test_neither_does_the_index_of_openapi_nor_a_document_of_another_group():
+def test_the_index_of_openapi_and_documents_of_other_groups_load_no_module():
     found = asked(["/openapi/v3", "/openapi/v3/apis/apps/v1"], "application/json")
     assert not found["loaded"]
     index, later = (json.loads(found[when][0]) for when in ("before", "after"))

@@ -157,7 +157,7 @@ def counting(name, label, condition, reinvocation):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize(("reinvocation", "times"), [("IfNeeded", "2"), ("Never", "1")])
-async def test_a_policy_is_asked_again_when_a_later_one_changed_the_object(
+async def test_a_policy_is_evaluated_again_after_a_later_change_of_the_object(
     server, reinvocation, times
 ):
     for obj in (
@@ -170,7 +170,7 @@ async def test_a_policy_is_asked_again_when_a_later_one_changed_the_object(
 
 
 @pytest.mark.asyncio
-async def test_nobody_is_asked_for_the_first_time_when_others_are_asked_again(server):
+async def test_a_reinvocation_calls_only_policies_that_were_called_before(server):
     late, late_binding = counting("a", "first", "true", "IfNeeded")
     late["spec"]["matchConstraints"]["objectSelector"] = {"matchLabels": {"second": "1"}}
     for obj in (late, late_binding, *counting("b", "second", "true", "IfNeeded")):

@@ -33,7 +33,7 @@ async def test_errors_show_them_as_they_were_sent(web):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_they_are_neither_stored_nor_answered_nor_owned(web):
+async def test_empty_members_are_neither_stored_nor_returned_nor_owned(web):
     sent = pod(nodeSelector={}, imagePullSecrets=[], volumes=[])
     sent["metadata"] = {"name": "empty", "labels": {}}
     made = await web.ask("POST", PODS, sent, Accept="application/json")

@@ -94,7 +94,7 @@ async def _made(server: APIServer, body: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("what", NEW)
 @pytest.mark.asyncio(loop_scope="module")
-async def test_it_is_the_same_whenever_it_is_worked_out(answers, what):
+async def test_managed_fields_do_not_depend_on_when_they_are_computed(answers, what):
     late, early = (_unnamed(each[what]) for each in answers)
     assert late == early
 
@@ -107,7 +107,7 @@ def _unnamed(answer: Any) -> Any:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_is_refused_is_refused(answers):
+async def test_a_refused_create_has_the_same_error_either_way(answers):
     for each in answers:
         wrong = {"a status of a wrong type", "a wrong type in a status"}
         taken = [each[what] for what in wrong if not isinstance(each[what], dict)]

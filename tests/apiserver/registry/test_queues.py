@@ -26,13 +26,13 @@ async def test_turns_come_in_the_order_they_were_asked_for():
     assert order == [number for number in range(5) for _ in range(2)]
 
 
-async def test_other_keys_do_not_wait():
+async def test_writes_of_other_keys_do_not_wait():
     line = Queues()
     async with line.turn("a"), line.turn("b"):
         pass
 
 
-async def test_who_gives_up_leaves_the_line_to_the_others():
+async def test_a_cancelled_waiter_leaves_the_queue_to_the_others():
     line, written = Queues(), []
 
     async def write(number):
@@ -62,7 +62,7 @@ async def test_a_turn_given_to_who_has_just_been_cancelled_is_passed_on():
     assert written == [1]
 
 
-async def test_nobody_waits_for_one_who_waits_for_them(monkeypatch):
+async def test_two_requests_never_wait_for_each_other(monkeypatch):
     """For example a webhook that writes the object it is asked about."""
     monkeypatch.setattr(queues, "PATIENCE", 0.01)
     line = Queues()

@@ -55,7 +55,7 @@ async def applied(web, manager="m"):
 
 @pytest.mark.asyncio
 @pytest.mark.parametrize("patch", [merged, applied])
-async def test_it_is_answered_as_the_first_time(web, patch):
+async def test_a_repeated_patch_has_the_same_response(web, patch):
     await patch(web)  # an apply comes to own its fields
     first = await patch(web)
     assert is_known(web)
@@ -65,7 +65,7 @@ async def test_it_is_answered_as_the_first_time(web, patch):
 
 
 @pytest.mark.asyncio
-async def test_it_is_made_where_somebody_else_wrote_meanwhile(web):
+async def test_a_repeated_patch_is_applied_after_a_write_of_another_client(web):
     first = await merged(web)
     assert (await merged(web, {"spec": {"size": 8}})).json["spec"]["size"] == 8
     assert (await merged(web)).json["spec"]["size"] == 7
@@ -76,7 +76,7 @@ async def test_it_is_made_where_somebody_else_wrote_meanwhile(web):
 
 
 @pytest.mark.asyncio
-async def test_it_is_answered_404_for_what_was_deleted(web):
+async def test_a_repeated_patch_of_a_deleted_object_is_not_found(web):
     await merged(web)
     await merged(web)
     assert (await web.ask("DELETE", f"{BOATS}/a")).code == 200
@@ -84,7 +84,7 @@ async def test_it_is_answered_404_for_what_was_deleted(web):
 
 
 @pytest.mark.asyncio
-async def test_its_warnings_come_again(web):
+async def test_a_repeated_patch_repeats_its_warnings(web):
     body = {"spec": {"size": 7, "sails": 2}}
     first, again = await merged(web, body), await merged(web, body)
     assert is_known(web)
@@ -101,7 +101,7 @@ async def test_another_manager_comes_to_own_what_it_applies(web):
 
 
 @pytest.mark.asyncio
-async def test_it_is_judged_again_by_another_schema(web):
+async def test_a_repeated_patch_is_checked_by_a_changed_schema(web):
     await merged(web)
     await merged(web)
     found = (await web.ask("GET", f"{DEFINITIONS}/boats.example.com")).json
@@ -115,7 +115,7 @@ async def test_it_is_judged_again_by_another_schema(web):
 
 
 @pytest.mark.asyncio
-async def test_it_is_judged_again_by_a_policy(web):
+async def test_a_repeated_patch_is_checked_by_a_new_policy(web):
     await merged(web)
     await merged(web)
     rules = [

@@ -102,7 +102,7 @@ async def test_an_expression_of_several_lines_needs_no_message(web):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_who_creates_a_daemon_set_owns_the_generation_of_its_template(web):
+async def test_the_creator_of_a_daemon_set_owns_the_generation_of_its_template(web):
     template = {
         "metadata": {"labels": {"a": "b"}},
         "spec": {"containers": [{"name": "c", "image": "i"}]},

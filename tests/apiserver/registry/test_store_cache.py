@@ -10,7 +10,7 @@ def _names(store):
     return StoreCache(store, ("/a/", "/b/"), lambda: [e.key for e in store.list("/a/")])
 
 
-async def test_it_is_made_again_after_a_change_and_only_then(tmp_path):
+async def test_a_cached_value_is_computed_again_only_after_a_change(tmp_path):
     async with Store(sqlite_log(tmp_path / "it.db"), JSONCodec()) as store:
         names = _names(store)
         assert names.value == []

@@ -15,7 +15,7 @@ TYPE = {"apiVersion": "v1", "kind": "Pod"}
 
 
 @given(METADATA, OTHERS, st.permutations(("apiVersion", "kind", "metadata", "rest")))
-def test_items_lose_their_type_and_nothing_else(metadata, others, order):
+def test_items_of_lists_lose_only_their_type(metadata, others, order):
     parts = {**{name: {name: value} for name, value in TYPE.items()}, "rest": others}
     parts["metadata"] = {"metadata": metadata}
     obj = {name: value for part in order for name, value in parts[part].items()}

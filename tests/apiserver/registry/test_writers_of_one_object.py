@@ -308,7 +308,7 @@ async def test_a_refusal_is_never_told_of_a_state_that_was_not_stored():
             assert stored["data"] == {"n": "2"}
 
 
-async def test_who_names_a_version_waits_for_what_is_underway():
+async def test_a_write_with_a_resource_version_waits_for_pending_writes():
     log = ShakyLog(random.Random(1))
     async with Server(log) as server:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "data": {}}

@@ -46,7 +46,7 @@ def test_times_are_of_the_start(kube, kube_factory):
             assert [entry["time"] for entry in meta["managedFields"]] == [meta["creationTimestamp"]]
 
 
-async def test_their_history_can_be_watched():
+async def test_the_history_of_the_first_namespaces_can_be_watched():
     for _ in range(2):
         async with APIServer() as server:
             names = []
@@ -64,7 +64,7 @@ async def test_a_minor_begins_with_what_it_makes():
         assert [each["metadata"]["name"] for each in items] == NAMES
 
 
-async def test_a_seed_repeats_its_own():
+async def test_the_same_seed_gives_the_same_uids_and_times():
     one, _, _ = await begun(seed=7)
     await begun()
     two, _, _ = await begun(seed=7)

@@ -24,7 +24,7 @@ def options(request, tmp_path):
     return {"data": tmp_path / "data.db"} if request.param == "sqlite" else {}
 
 
-async def test_a_fork_goes_its_own_way(options, config_map):
+async def test_writes_of_a_fork_do_not_change_its_source(options, config_map):
     async with APIServer(**options) as server:
         kept = await server.client.create(config_map("kept"))
         await server.client.create(config_map("gone"))
@@ -40,7 +40,7 @@ async def test_a_fork_goes_its_own_way(options, config_map):
             assert await names(other) - {"kube-root-ca.crt"} == {"kept"}
 
 
-async def test_the_past_comes_along(options, config_map):
+async def test_a_snapshot_contains_the_history(options, config_map):
     async with APIServer(**options) as server:
         begun = (await server.client.list(CONFIG_MAPS)).resource_version
         await server.client.create(config_map("a"))
@@ -96,7 +96,7 @@ async def test_a_file_keeps_a_snapshot(options, config_map, tmp_path):
         assert "a" in await names(server)
 
 
-async def test_what_cannot_be_is_told(tmp_path):
+async def test_an_invalid_snapshot_is_refused_with_the_reason(tmp_path):
     taken = await _taken()
     with pytest.raises(ValueError, match="in memory: remove data"):
         async with APIServer(snapshot=taken, data=tmp_path / "data.db"):

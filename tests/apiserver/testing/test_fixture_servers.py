@@ -44,7 +44,7 @@ async def test_awaiting_clients_reach_it(kube, kube_aio):
     assert await kube_aio.wait_for(lambda: kube.client.get(CM, "a"))
 
 @pytest.mark.asyncio
-async def test_it_stands_beside_a_server_of_the_tests_own_loop(kube, aiohttp_client):
+async def test_the_fixture_works_with_a_server_in_the_loop_of_the_test(kube, aiohttp_client):
     app = aiohttp.web.Application()
     async def found(request):
         return aiohttp.web.json_response(await kube.aio.list(CM))

@@ -92,7 +92,7 @@ async def test_messages_of_every_length_arrive(server, connect, config_map, size
 
 
 @pytest.mark.parametrize("protocols", [[], ["base64.binary.k8s.io"], ["anything.example"]])
-async def test_one_subprotocol_is_said_back_and_events_stay_text(
+async def test_one_subprotocol_is_returned_and_events_stay_text(
     server, connect, config_map, protocols
 ):
     socket = await connect(protocols=protocols)
@@ -167,7 +167,7 @@ async def test_a_version_too_old_is_told_and_the_socket_closed(connect):
     assert socket.close_code == 1000
 
 
-async def test_it_is_closed_when_its_time_is_over(connect):
+async def test_a_websocket_is_closed_after_its_timeout(connect):
     socket = await connect("&timeoutSeconds=1")
     async with within():
         assert (await socket.receive()).type is aiohttp.WSMsgType.CLOSE

@@ -51,7 +51,7 @@ async def test_dependents_of_dependents_go_in_the_background():
         assert await names(server) == set()
 
 
-async def test_whoever_keeps_one_owner_stays_and_forgets_the_other():
+async def test_an_object_with_one_remaining_owner_stays_and_loses_the_other_reference():
     async with APIServer() as server:
         one = await server.client.create(config_map("one"))
         two = await server.client.create(config_map("two"))
@@ -208,7 +208,7 @@ async def test_what_was_left_when_the_server_stopped_is_collected_when_it_starts
         assert await names(server) == set()
 
 
-async def test_who_survives_is_who_has_a_living_owner_or_never_had_one():
+async def test_objects_survive_with_a_living_owner_or_without_any_owner():
     async with APIServer() as server:
         for seed in range(12):
             await _forest(server, random.Random(seed), f"forest-{seed}")

@@ -105,7 +105,7 @@ async def test_a_running_pod_holds_back_everything_else():
         assert await is_gone(server, "a")
 
 
-async def test_somebody_elses_finalizer_of_the_namespace_keeps_it_when_it_is_empty():
+async def test_a_foreign_finalizer_keeps_an_empty_namespace():
     async with APIServer() as server:
         body = {**space("a"), "spec": {"finalizers": ["example.com/mine"]}}
         await server.client.create(body)

@@ -68,14 +68,14 @@ async def test_a_first_look_finds_the_lease_of_this_server(server):
     assert lease["spec"]["leaseDurationSeconds"] == identity.SECONDS
 
 
-async def test_it_is_never_over_while_the_server_runs(server):
+async def test_the_lease_does_not_expire_while_the_server_runs(server):
     for _ in range(4):
         before = renewed((await leases(server))[own()])
         server.clock.advance(identity.SECONDS / 3)
         await until(server, lambda found, before=before: renewed(found[own()]) > before)
 
 
-async def test_it_comes_back_when_it_was_deleted(server):
+async def test_a_deleted_lease_is_created_again(server):
     before = (await leases(server))[own()]
     await server.client.delete(identity.LEASES, own(), identity.NAMESPACE)
     await server.settled()

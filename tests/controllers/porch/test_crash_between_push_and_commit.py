@@ -101,7 +101,7 @@ def in_git(place):
 
 
 @pytest.mark.parametrize("action", [draft, edit, propose, publish, delete])
-async def test_both_or_a_state_that_the_next_sync_repairs(action, tmp_path, monkeypatch):
+async def test_git_and_store_agree_after_the_next_sync(action, tmp_path, monkeypatch):
     death = Death(monkeypatch)
     steps = 0
     for at in range(40):

@@ -323,7 +323,7 @@ async def test_directories_of_one_repository_are_repositories_of_their_own(api):
     ]  # fmt: skip
 
 
-async def test_one_approval_is_three_events(api):
+async def test_an_approval_causes_three_events(api):
     await api.made("a", repository="git")
     await api.publish("git.a.v1")
     await api.made("a", "v2", "git", task=copy("git.a.v1"), lifecycle="Proposed")

@@ -76,7 +76,7 @@ def test_files_of_a_branch_are_not_looked_for_without_end():
         allowances.limited(lambda: git._files(repo, commit))()
 
 
-def test_who_has_no_allowance_is_not_bounded():
+def test_reads_without_an_allowance_are_not_limited():
     allowances.limited(lambda: None)()
     for _ in range(3_000):
         allowances.spend(2**30)

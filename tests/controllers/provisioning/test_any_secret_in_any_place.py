@@ -167,7 +167,7 @@ async def told(tmp_path, caplog):
     return texts
 
 
-async def test_a_value_is_nowhere(told):
+async def test_a_secret_value_is_in_no_response_and_no_log(told):
     secrets = (SECRET, str(NUMBER), "7.32199468211e+11", "732199468211")
     found = {
         where: text[max(0, text.find(secret) - 300) : text.find(secret) + 100]

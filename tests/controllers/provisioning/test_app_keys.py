@@ -33,23 +33,23 @@ def test_a_token_names_the_app_and_lives_less_than_ten_minutes():
     assert told == {"iss": "7", "iat": 940, "exp": 1540}
 
 
-def test_the_public_half_knows_it():
+def test_the_public_key_accepts_the_token():
     assert appkeys.is_signed_by(TOKEN, public(KEY))
 
 
 @pytest.mark.parametrize(
     "token", [TOKEN.rpartition(".")[0] + ".", "a.b.c", "", TOKEN[:-6] + "AAAA"]
 )
-def test_other_tokens_are_not_its_own(token):
+def test_a_token_of_another_key_is_rejected(token):
     assert not appkeys.is_signed_by(token, public(KEY))
 
 
 @pytest.mark.parametrize("pem", [private(KEY), public(CURVE), "nonsense", ""])
-def test_what_is_no_public_rsa_key_knows_nothing(pem):
+def test_an_invalid_public_key_rejects_every_token(pem):
     assert not appkeys.is_signed_by(TOKEN, pem)
 
 
 @pytest.mark.parametrize("pem", [private(CURVE), public(KEY), "nonsense"])
-def test_what_is_no_private_rsa_key_signs_nothing(pem):
+def test_an_invalid_private_key_is_an_error(pem):
     with pytest.raises(KeyRefused):
         appkeys.sign("7", pem, 1000)

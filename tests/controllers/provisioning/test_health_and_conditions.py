@@ -74,7 +74,7 @@ async def test_times_of_conditions_move_with_their_status_only(server):
     ],
     ids=["same", "below"],
 )
-async def test_who_has_the_path_is_told(server, path, message):
+async def test_the_condition_names_the_repository_with_the_same_path(server, path, message):
     await server.create(host())
     await server.create(repository(block={"path": "x"}))
     await server.settled()

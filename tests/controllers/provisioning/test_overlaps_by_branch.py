@@ -54,7 +54,7 @@ async def test_two_repositories_of_one_place(server, taken, wanted, overlaps):
     assert [error["type"] for error in errors] == ["FieldValueDuplicate"] * overlaps
 
 
-async def test_who_leaves_a_branch_frees_it(server):
+async def test_a_repository_that_changes_its_branch_frees_the_old_one(server):
     await server.create(repository("first", ""))
     await server.create(repository("second", "main"))
     assert len(await server.errors("repositories", "second")) == 1

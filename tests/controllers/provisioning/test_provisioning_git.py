@@ -218,20 +218,20 @@ async def test_a_branch_deleted_outside_shows_at_the_next_recheck(server, git, o
     assert await server.errors("repositories") == []
 
 
-async def test_a_missing_branch(server, git):
+async def test_a_missing_branch_is_reported(server, git):
     obj = repository(f"{git.url}/team/dashboards", branch="gone")
     assert await both_phases(server, obj) == [
         ("FieldValueInvalid", "spec.git.branch", "branch not found")
     ]
 
 
-async def test_a_missing_repository(server, git):
+async def test_a_missing_repository_is_reported(server, git):
     assert await both_phases(server, repository(f"{git.url}/team/none")) == [
         ("FieldValueInvalid", "spec.git.url", "repository not found")
     ]
 
 
-async def test_a_refused_token(server, git):
+async def test_a_refused_token_is_reported(server, git):
     git.readers = {"good"}
     obj = repository(f"{git.url}/team/dashboards", secure="wrong")
     assert await both_phases(server, obj) == [
@@ -241,7 +241,7 @@ async def test_a_refused_token(server, git):
     assert await server.errors("repositories") == []
 
 
-async def test_a_token_that_may_only_read(server, git):
+async def test_a_token_with_read_access_is_reported(server, git):
     git.readers, git.writers = {"reader"}, {"writer"}
     url = f"{git.url}/team/dashboards"
     obj = repository(url, secure="reader", workflows=["write"])
@@ -253,7 +253,7 @@ async def test_a_token_that_may_only_read(server, git):
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-async def test_an_outage(server, git, code):
+async def test_an_outage_of_the_git_host_is_reported(server, git, code):
     git.code = code
     obj = repository(f"{git.url}/team/dashboards")
     [(kind, field, detail)] = await both_phases(server, obj)
@@ -265,7 +265,7 @@ async def test_an_outage(server, git, code):
     assert await server.errors("repositories") == []
 
 
-async def test_a_refused_connection(server):
+async def test_a_refused_connection_is_reported(server):
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{reserved.getsockname()[1]}/team/dashboards"
@@ -281,7 +281,7 @@ async def test_a_refused_connection(server):
         ]
 
 
-async def test_a_server_that_never_answers(provisioned):
+async def test_a_host_without_a_response_is_reported(provisioned):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/team/dashboards"
         options = {"offline": False, "allow_private_hosts": True, "outside_timeout": 0.2}
@@ -291,7 +291,7 @@ async def test_a_server_that_never_answers(provisioned):
     assert "did not answer" in detail
 
 
-async def test_a_host_that_does_not_speak_git(server, git):
+async def test_a_host_without_git_is_reported(server, git):
     git.app = _web_page
     [(kind, field, detail)] = await both_phases(server, repository(f"{git.url}/team/dashboards"))
     assert (kind, field) == ("FieldValueInvalid", "spec.git.url")
@@ -311,7 +311,7 @@ async def test_private_hosts_are_refused_without_the_option(provisioned, git):
             assert "which this server is not allowed to ask" in causes[0]["message"], host
 
 
-async def test_a_repository_in_a_file(provisioned, origin, tmp_path):
+async def test_a_file_repository_is_healthy(provisioned, origin, tmp_path):
     url = f"file://{origin.path}"
     async with provisioned(local_path_prefixes=(str(tmp_path),)) as server:
         assert await both_phases(server, repository(url)) == []
@@ -322,7 +322,7 @@ async def test_a_repository_in_a_file(provisioned, origin, tmp_path):
         ]
 
 
-async def test_a_missing_repository_in_a_file(provisioned, tmp_path):
+async def test_a_missing_file_repository_is_reported(provisioned, tmp_path):
     async with provisioned(local_path_prefixes=(str(tmp_path),)) as server:
         assert await both_phases(server, repository(f"file://{tmp_path}/none")) == [
             ("FieldValueInvalid", "spec.git.url", "repository not found")
@@ -454,7 +454,7 @@ HEAD = b"HTTP/1.1 %s\r\nContent-Type: application/x-git-upload-pack-advertisemen
         b"HTTP/1.1 nothing of the kind\r\n\r\n",
     ],
 )
-async def test_a_question_leaves_no_connection_open_whatever_is_answered(answer):
+async def test_a_request_to_a_git_host_leaves_no_connection_open(answer):
     connections = []
 
     async def serve(reader, writer):

@@ -483,7 +483,7 @@ async def test_what_makes_no_job(send, event, payload, code):
     assert "job" not in answer
 
 
-async def test_who_does_not_know_the_secret_is_refused(send):
+async def test_a_webhook_call_without_the_secret_is_refused(send):
     code, answer = await send("push", PUSH, secret="another")
     assert (code, answer["message"]) == (401, "invalid signature")
     path = f"{ALL}/repositories/a/webhook"

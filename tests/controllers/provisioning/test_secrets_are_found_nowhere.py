@@ -171,7 +171,9 @@ def forms_of(secret):
     }
 
 
-async def test_it_is_in_no_answer_no_watch_no_log_and_no_file(heard, caplog, tmp_path):
+async def test_a_secret_value_is_in_no_response_no_watch_no_log_and_no_file(
+    heard, caplog, tmp_path
+):
     secrets = forms_of(SECRET)
     assert [name for name, text in heard.told.items() if any(s in text for s in secrets)] == []
     lines = [repr(record.__dict__) for record in caplog.records]

@@ -14,12 +14,12 @@ from inkube.controllers.provisioning.outside.ssrf import Guard, is_public
         "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1", "not an address",
     ],
 )  # fmt: skip
-def test_addresses_that_are_not_public(address):
+def test_private_addresses_are_refused(address):
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", ["140.82.121.4", "2606:50c0:8000::153", "::ffff:8.8.8.8"])
-def test_public_addresses(address):
+def test_public_addresses_are_allowed(address):
     assert is_public(address)
 
 

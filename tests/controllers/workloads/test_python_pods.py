@@ -151,7 +151,7 @@ def test_deletion_cancels_and_waits_for_the_clean_up(kube):
     assert SEEN == ["p"]
 
 
-def test_who_does_not_end_within_the_grace_is_killed(kube):
+def test_a_container_that_does_not_end_within_the_grace_period_is_killed(kube):
     SEEN.clear()
     make(kube, "service", env={"CLEANUP": "500"}, terminationGracePeriodSeconds=10)
     kube.client.patch(PODS, "p", "default", patch={"metadata": {"finalizers": ["a.example/b"]}})
@@ -189,7 +189,7 @@ def test_commands_are_answered_by_a_coroutine_or_the_container_s_files(kube, kub
     assert kubectl("exec", "plain", "--", "cat", "/work/mine") == "data"
 
 
-def test_who_is_attached_types_and_reads(kube, kubectl):
+def test_an_attached_client_writes_input_and_reads_output(kube, kubectl):
     make(kube, "shell", restartPolicy="Never")
     said = kubectl.run("attach", "-i", "p", text="hello\nexit\n")
     kube.settled()

@@ -112,7 +112,7 @@ def test_a_failure_of_the_pod_is_the_answer(served):
     assert (code, json.loads(body)["asked"]) == (418, "GET /teapot HTTP/1.1")
 
 
-def test_who_asks_for_no_path_is_sent_to_the_root(served):
+def test_a_proxy_request_without_a_path_is_redirected_to_the_root(served):
     connection = http.client.HTTPConnection(served.url.removeprefix("http://"), timeout=SECONDS)
     connection.request("GET", f"{PODS}/p:8080/proxy?a=1")
     found = connection.getresponse()

@@ -83,7 +83,7 @@ def cells(group, plural, obj):
         ("coordination.k8s.io", "leases", {"spec": {"holderIdentity": "me"}}, ["a", "me", "60m"]),
     ],
 )  # fmt: skip
-def test_rows(group, plural, obj, expected):
+def test_a_row_has_the_cells_of_kube_apiserver(group, plural, obj, expected):
     assert cells(group, plural, obj) == expected
 
 

@@ -221,7 +221,7 @@ def test_a_body_that_leaves_its_type_out_gets_that_of_the_address():
     assert obj == {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
-def test_refusals():
+def test_a_refused_body_has_the_text_of_go():
     error = decoding.refusal(CONFIG_MAP, "why")
     assert error.message == 'ConfigMap in version "v1" cannot be handled as a ConfigMap: why'
     patch = decoding.patch_refusal("{}", "why")

@@ -191,7 +191,7 @@ def workload(**spec):
         ),
     ],
 )
-def test_what_is_wrong_is_told(kinds, kind, obj, expected):
+def test_an_invalid_object_has_these_errors(kinds, kind, obj, expected):
     assert kinds.texts(kind, obj) == sorted(expected)
 
 

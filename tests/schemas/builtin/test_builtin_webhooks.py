@@ -15,7 +15,7 @@ def configuration(**changes):
     return {"webhooks": [{k: v for k, v in webhook.items() if v is not None}]}
 
 
-def test_a_sound_one_is_filled_in(kinds):
+def test_a_valid_configuration_gets_its_defaults(kinds):
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["*"]}
     made = kinds.created("MutatingWebhookConfiguration", configuration(rules=[rule]))
     (webhook,) = made["webhooks"]
@@ -73,7 +73,7 @@ def test_a_sound_one_is_filled_in(kinds):
         ),
     ],
 )
-def test_what_is_wrong_is_told(kinds, changes, text):
+def test_an_invalid_configuration_has_these_errors(kinds, changes, text):
     assert kinds.texts("ValidatingWebhookConfiguration", configuration(**changes)) == [text]
 
 

@@ -70,7 +70,7 @@ BASELINE = [
 
 
 @pytest.mark.parametrize(("spec", "text"), BASELINE)
-def test_baseline_forbids(spec, text):
+def test_the_baseline_standard_forbids_these_fields(spec, text):
     assert found(Level.BASELINE, spec) == ([text] if text else [])
     assert found(Level.PRIVILEGED, spec) == []
 
@@ -126,7 +126,7 @@ def test_windows_is_not_asked_for_what_means_nothing_there():
     assert found(Level.RESTRICTED, spec, version=25) == []
 
 
-def test_who_enforces_is_warned_of_the_same():
+def test_an_enforced_standard_also_warns():
     policy, errors = standards.read({f"{PREFIX}enforce": "restricted"})
     assert not errors
     assert (policy.warn, policy.audit) == (Standard(Level.RESTRICTED), Standard())

@@ -91,7 +91,7 @@ type(ip('::1')) == net.IP && type(1) == int
 
 
 @pytest.mark.parametrize("text", TRUE.strip().splitlines())
-def test_what_holds(text: str):
+def test_these_expressions_are_true(text: str):
     assert evaluate(text) is True
 
 
@@ -153,7 +153,7 @@ def test_format_shows_values(text: str, shown: str):
          "Illegal regex: error parsing regexp: missing closing ): `(a`"),
     ],
 )  # fmt: skip
-def test_what_fails_says_why(text: str, why: str):
+def test_a_failing_call_has_the_text_of_cel_go(text: str, why: str):
     with pytest.raises(cel.EvalError) as caught:
         evaluate(text)
     assert str(caught.value) == why

@@ -47,7 +47,7 @@ def test_what_works_is_not_logged(caplog):
     assert (error.detail, caplog.records) == ("has 1", [])
 
 
-def test_it_is_not_heard_where_requests_are_not(caplog):
+def test_failures_are_not_logged_without_a_log_of_requests(caplog):
     with caplog.at_level(logging.WARNING, logger=logs.ACCESS):
         validated("string(self.list[7])", {"n": 1, "list": [1]})
     assert caplog.records == []

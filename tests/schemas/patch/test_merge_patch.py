@@ -32,7 +32,7 @@ OBJECTS = st.dictionaries(st.text("xyz", max_size=1), JSON, max_size=4)
         ({"a": 1}, {}, {"a": 1}),
     ],
 )
-def test_merge(obj, change, expected):
+def test_a_merge_patch_has_the_result_of_rfc_7396(obj, change, expected):
     before = copy.deepcopy(obj)
     assert patch.merge(obj, change) == expected
     assert obj == before

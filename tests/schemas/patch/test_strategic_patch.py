@@ -93,7 +93,7 @@ def named(*names):
         ({"n": 1}, None, {"n": 1}),
     ],
 )
-def test_merging(obj, change, expected):
+def test_a_strategic_merge_patch_has_this_result(obj, change, expected):
     before = copy.deepcopy((obj, change))
     assert patch.strategic(obj, change, SCHEMA) == expected
     assert (obj, change) == before
@@ -131,7 +131,7 @@ def test_merging(obj, change, expected):
         ([], 400, "json: cannot unmarshal array"),
     ],
 )
-def test_refusals(change, code, words):
+def test_a_wrong_strategic_merge_patch_is_refused(change, code, words):
     obj = {"labels": {}, "words": ["a"], "items": named("a"), "keyless": [{"a": 2}], "inner": {}}
     with pytest.raises(StatusError) as refusal:
         patch.strategic(obj, change, SCHEMA)

@@ -72,7 +72,7 @@ def test_version_and_kind_are_required_wherever_it_stands() -> None:
         ({"metadata": {"labels": {"a": "b c"}}}, 'metadata.labels: Invalid value: "b c": a valid'),
     ],
 )
-def test_they_are_well_formed(members: dict[str, Any], expected: str) -> None:
+def test_embedded_resources_must_be_well_formed(members: dict[str, Any], expected: str) -> None:
     (error,) = SCHEMA.validate(read(one={**GOOD, **members}))
 
     assert error.text().startswith(f"spec.one.{expected}")

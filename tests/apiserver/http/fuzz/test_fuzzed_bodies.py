@@ -146,7 +146,7 @@ async def clear(web):
     await web.ask("DELETE", f"{CRDS}/fuzz.example.com")
 
 
-async def test_no_body_is_too_strange_to_be_answered(web, crd, memory):
+async def test_any_body_gets_a_valid_response(web, crd, memory):
     rng = random.Random(SEED)
     requests = seeds(crd)
     for number in range(ROUNDS):

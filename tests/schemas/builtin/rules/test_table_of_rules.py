@@ -132,7 +132,7 @@ def test_what_does_not_read_is_told_with_its_place(text, problem):
         ("a>0", False),
     ],
 )  # fmt: skip
-def test_conditions(text, holds):
+def test_a_condition_reads_other_fields(text, holds):
     outer = Frame({"z": 1}, "", {"z": 1}, None, updates=True)
     frame = Frame({"a": "x", "c": {"d": 1}, "e": True}, "spec.", {"a": "w"}, outer, updates=True)
     whether = conditions.make(text, LEASE, "coordination", "here")
