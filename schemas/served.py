@@ -70,9 +70,12 @@ class Served:
         """
         return obj
 
-    def decode_applied(self, obj: Object) -> Object:
-        """Decode the merged object of an apply, which contains only known fields."""
-        return self.decode(obj, None)
+    def decode_restored(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
+        """`decode` for the result of an apply or a strategic patch, which upstream sets into the Go
+        type without a text."""
+        return self.decode(obj, unknown, empties)
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         """Decode an object that a webhook changed. Raises DecodeError, also for another kind.

@@ -19,7 +19,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import memberorder, patch_refusal, unstructured
+from inkube.schemas.builtin import memberorder, patch_refusal
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
@@ -163,11 +163,10 @@ def accept_patched(
             obj["apiVersion"], obj["kind"] = request.served.api_version, request.served.kind
         else:
             of_type = request.resource.wording.check_patched_type(request.served, obj)
-        obj, found, write.empties = _decode(request, obj)
+        obj, found, write.empties = _decode(request, obj, restored=strategic)
         found = [*of_type, *found]
     except DecodeError as error:
-        text = unstructured.trouble(obj, request.served.gvk) if strategic else ""
-        raise patch_refusal(whole(), text or error.text) from error
+        raise patch_refusal(whole(), error.text) from error
     if len(found) > 1 and request.resource.wording.has_messages:
         found = sorted(found, key=None if strategic else decoding.by_path)
     strict = [] if request.options.validation == "Ignore" else [*of_patch, *found]
@@ -180,12 +179,15 @@ def accept_patched(
     return obj
 
 
-def _decode(request: Request, obj: Object) -> tuple[Object, list[str], list[Empty]]:
+def _decode(
+    request: Request, obj: Object, *, restored: bool = False
+) -> tuple[Object, list[str], list[Empty]]:
     """Return an object with its types and defaults, the texts for its unknown fields, and its empty
-    lists and maps. Raises DecodeError."""
+    lists and maps. `restored` is the result of a strategic patch. Raises DecodeError."""
     unknown: list[str] | None = None if request.options.validation == "Ignore" else []
     empties: list[Empty] = []
-    obj = request.resource.decode(request.served, obj, unknown, empties)
+    decode = request.resource.decode_restored if restored else request.resource.decode
+    obj = decode(request.served, obj, unknown, empties)
     return obj, unknown or [], empties
 
 

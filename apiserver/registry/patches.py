@@ -172,9 +172,9 @@ class Apply(Update):
         )
         write.owners, write.keeps_owners = "recorded", True
         try:
-            made = request.resource.decode_applied(request.served, merged)
+            made = request.resource.decode_restored(request.served, merged, None)
         except DecodeError as error:
-            raise _not_converted(request, merged, error) from error
+            raise _not_converted(request, self._body, error) from error
         uid = made["metadata"].get("uid")
         if uid and write.old is None:
             raise _uid_without_object(write, uid)
@@ -208,15 +208,15 @@ def _sealed(kind: str, patch: Patch) -> Patch:
     return patch._replace(value=value, text=text, sealed=sealed)
 
 
-def _not_converted(request: Request, merged: Object, error: DecodeError) -> status.StatusError:
+def _not_converted(request: Request, body: Object, error: DecodeError) -> status.StatusError:
     """Return the error 500 for an applied object that has the right types, but a value that its
     decoder refuses (structuredmerge.go, Apply)."""
     kind = f"{request.resource.group}/{request.served.version.name}, Kind={request.served.kind}"
-    meta = merged.get("metadata") or {}
+    meta = body.get("metadata") or {}
     place = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
     return status.unknown(
         f"failed to convert new object ({place}; {kind}) to proper version: unable to convert "
-        f"unstructured object to {kind}: error decoding from json: {error}"
+        f"unstructured object to {kind}: {error.text}"
     )
 
 

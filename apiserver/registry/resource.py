@@ -111,9 +111,15 @@ class Resource:
         self.strategy.default(made)
         return made
 
-    def decode_applied(self, served: Served, obj: Object) -> Object:
-        """Return the merged object of an apply with its types and defaults."""
-        made = served.decode_applied(obj)
+    def decode_restored(
+        self,
+        served: Served,
+        obj: Object,
+        unknown: list[str] | None,
+        empties: list[Empty] | None = None,
+    ) -> Object:
+        """`decode` for the merged object of an apply or a strategic patch."""
+        made = served.decode_restored(obj, unknown, empties)
         self.strategy.default(made)
         return made
 

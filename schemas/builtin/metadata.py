@@ -12,48 +12,6 @@ from inkube.schemas.objects import Object
 
 _RBAC = "rbac.authorization.k8s.io"
 _ADMISSION = "admissionregistration.k8s.io"
-_AGAIN: dict[tuple[str, str], tuple[int, int]] = {
-    ("", "configmaps"): (1, 1),
-    ("", "endpoints"): (1, 1),
-    ("", "limitranges"): (0, 1),
-    ("", "nodes"): (1, 1),
-    ("", "persistentvolumeclaims"): (1, 1),
-    ("", "persistentvolumes"): (0, 2),
-    ("", "pods"): (1, 1),
-    ("", "secrets"): (1, 1),
-    ("", "serviceaccounts"): (1, 1),
-    ("apiregistration.k8s.io", "apiservices"): (1, 1),
-    ("apps", "controllerrevisions"): (1, 1),
-    ("batch", "jobs"): (1, 1),
-    ("discovery.k8s.io", "endpointslices"): (0, 1),
-    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): (0, 1),
-    ("networking.k8s.io", "ingressclasses"): (1, 1),
-    ("networking.k8s.io", "ipaddresses"): (1, 1),
-    ("node.k8s.io", "runtimeclasses"): (1, 1),
-    ("networking.k8s.io", "ingresses"): (1, 1),
-    ("policy", "poddisruptionbudgets"): (0, 0),
-    ("resource.k8s.io", "deviceclasses"): (1, 1),
-    ("resource.k8s.io", "resourceclaims"): (1, 1),
-    ("resource.k8s.io", "resourceclaimtemplates"): (1, 1),
-    (_ADMISSION, "mutatingadmissionpolicies"): (0, 1),
-    (_ADMISSION, "mutatingadmissionpolicybindings"): (0, 1),
-    (_ADMISSION, "mutatingwebhookconfigurations"): (0, 1),
-    (_ADMISSION, "validatingadmissionpolicies"): (0, 1),
-    (_ADMISSION, "validatingadmissionpolicybindings"): (0, 1),
-    (_ADMISSION, "validatingwebhookconfigurations"): (0, 1),
-    (_RBAC, "clusterrolebindings"): (1, 1),
-    (_RBAC, "clusterroles"): (1, 1),
-    (_RBAC, "rolebindings"): (1, 1),
-    (_RBAC, "roles"): (1, 1),
-    ("storage.k8s.io", "csinodes"): (0, 1),
-    ("storage.k8s.io", "csistoragecapacities"): (1, 1),
-    ("storage.k8s.io", "storageclasses"): (1, 1),
-    ("storage.k8s.io", "volumeattachments"): (0, 1),
-    ("storage.k8s.io", "volumeattributesclasses"): (1, 1),
-}
-"""How many times the ValidateUpdate of a kind compares its metadata with the old metadata, and
-validates all metadata again. The default is (1, 0). Clients see each repetition in
-`details.causes`."""
 _PLAIN = frozenset({
     "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
     "coordination.k8s.io", "node.k8s.io",
@@ -69,12 +27,6 @@ def validate(meta: Object, *, namespaced: bool, check: str) -> list[FieldError]:
     rule = naming.NAME_CHECKS[check]
     errors = objectmeta.validate(meta, namespaced=namespaced, name_check=rule)
     return list(errors)
-
-
-def again(group: str, plural: str) -> tuple[int, int]:
-    """Return how many times an update of a kind compares its metadata with the old metadata, and
-    how many times it validates all metadata like a create."""
-    return _AGAIN.get((group, plural), (1, 0))
 
 
 _UNCOMPARED_STATUS = frozenset(

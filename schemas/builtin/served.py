@@ -4,8 +4,9 @@ CustomResourceDefinitions are read by `schemas.crds`, as apiextensions-apiserver
 """
 
 from inkube.schemas import caches, crds
-from inkube.schemas.builtin import conversion, decoding
+from inkube.schemas.builtin import conversion, decoding, unstructured
 from inkube.schemas.definitions import Definition, Version
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
@@ -43,6 +44,16 @@ class BuiltinServed(Served):
         if empties is not None:
             empties.extend(decoded.empties)
         return decoded.object
+
+    def decode_restored(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
+        try:
+            return self.decode(obj, unknown, empties)
+        except DecodeError as error:
+            if text := unstructured.trouble(obj, self.gvk):
+                raise DecodeError(text) from error
+        return self.decode(unstructured.convert_numbers(obj, self.gvk), unknown, empties)
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         obj["apiVersion"] = obj.get("apiVersion") or kind.api_version

@@ -1,19 +1,21 @@
-"""Errors of a strategic patch whose result does not fit its kind, with the texts of Go's converter.
+"""Objects that are set into their Go type by reflection, and not decoded from a text.
 
-Strategic patches are merged as maps and then set into the Go type by reflection. The errors of this
-step do not contain a field path. Follows apimachinery/pkg/runtime/converter.go.
+Strategic patches and applies are merged as maps and then restored. In this step, numbers are
+converted as Go converts them, so that a large one wraps, and errors do not contain a field path.
+Follows apimachinery/pkg/runtime/converter.go.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from inkube.schemas.golang import gotext
-from inkube.schemas.gotypes import GoType, table, types
+from inkube.schemas.golang import DecodeError, gotext
+from inkube.schemas.gotypes import GoType, decoding, table, types
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
 _WORDS = {"struct": "struct from:", "list": "slice from", "map": "map from"}
 _NUMBERS = ("int32", "int64", "float64")
+_BITS = {"int32": 32, "int64": 64}
 _SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"float": "float64"}
 
 
@@ -35,6 +37,10 @@ def _value(go: GoType, data: Any) -> Iterator[str]:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
     elif go.kind in _SIMPLE:
         yield from _simple(_SIMPLE[go.kind], data, found, go.name)
+    elif go.kind == "bytes" and found != "string":
+        yield f"cannot restore slice from {found}"
+    else:
+        yield from _unmarshalled(go, data)
 
 
 def _members(go: GoType, data: Any) -> Iterator[str]:
@@ -60,6 +66,46 @@ def _simple(expected: str, data: Any, actual: str, name: str) -> Iterator[str]:
         yield f"cannot convert {actual} to {name}"
     else:
         yield f"unrecognized type: {expected}"
+
+
+def _unmarshalled(go: GoType, data: Any) -> Iterator[str]:
+    """Decode a value by the UnmarshalJSON of its type."""
+    try:
+        decoding.decode(go, data)
+    except DecodeError as error:
+        yield f"error decoding from json: {error}" if go.kind == "bytes" else str(error)
+
+
+def convert_numbers(obj: Object, gvk: GVK) -> Object:
+    """Return an object with its whole numbers in the size of their fields. Call it after `trouble`
+    found nothing."""
+    name = table.table().of(gvk)
+    return obj if name is None else _converted(types.of(name), obj)
+
+
+def _converted(go: GoType, data: Any) -> Any:
+    if isinstance(data, dict) and go.kind == "struct":
+        fields = go.fields
+        return {
+            key: _converted(fields[key].type, value) if key in fields else value
+            for key, value in data.items()
+        }
+    if go.item is not None and go.kind in ("list", "map") and isinstance(data, list | dict):
+        if isinstance(data, list):
+            return [_converted(go.item, value) for value in data]
+        return {key: _converted(go.item, value) for key, value in data.items()}
+    if go.kind not in _BITS or isinstance(data, bool) or not isinstance(data, int | float):
+        return data
+    return _wrapped(data, _BITS[go.kind])
+
+
+def _wrapped(number: float, bits: int) -> int:
+    """Return a number as Go's conversion on amd64 gives it: a float that does not fit becomes the
+    smallest int64, and a smaller integer has its low bits."""
+    low = -(1 << 63)
+    wide = int(number) if low <= number < -low else low
+    half = 1 << bits - 1
+    return (wide + half) % (2 * half) - half
 
 
 def _kind(value: Any) -> str:

@@ -61,7 +61,9 @@ class CustomServed(Served):
         else:
             self.schema.drop_all(obj, unknown)
 
-    def decode_applied(self, obj: Object) -> Object:
+    def decode_restored(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
         """Set defaults and decode metadata; all fields are known, and nulls are intended."""
         self.schema.default(obj)
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from inkube.schemas import caches, fielderrors, releases
 from inkube.schemas.builtin.rules import conditions, functions, shapes, table, words
-from inkube.schemas.builtin.rules.frames import Check, Frame, child
+from inkube.schemas.builtin.rules.frames import Check, Frame, MetadataChecks, child
 from inkube.schemas.builtin.rules.shapes import Shape
 from inkube.schemas.builtin.rules.table import Line, RuleError, Word
 from inkube.schemas.builtin.rules.words import Subject
@@ -100,10 +100,13 @@ def errors(
     *,
     occasion: str = "",
     minor: int = releases.NEWEST.minor,
+    metadata: MetadataChecks | None = None,
 ) -> list[FieldError]:
-    """Return the errors of a struct of a type at a path. `old` is its state before an update."""
+    """Return the errors of a struct of a type at a path. `old` is its state before an update, and
+    `metadata` checks the metadata of a whole object."""
     prefix = f"{path}." if path else ""
-    frame = Frame(value, prefix, old, None, updates=old is not None, minor=minor)
+    updates = old is not None
+    frame = Frame(value, prefix, old, None, updates=updates, minor=minor, metadata=metadata)
     return rules(name, occasion, minor).run(frame)
 
 
@@ -196,6 +199,8 @@ class _LineCompiler:
             return next(self._descent(name or self._value().struct, ""))
         if word.name == "union":
             return Part(self._union(word))
+        if word.name in MetadataChecks._fields:
+            return Part(_of_metadata(operator.attrgetter(word.name)))
         if word.name == "unique":
             return Part(None, _unique(word.value), ends=word.text == "ends")
         rule = words.WORDS.get(word.name)
@@ -475,6 +480,15 @@ def _self_step(parts: list[Part]) -> Step:
         findings.extend(check(frame.obj, frame.path, frame) or ())
 
     return step
+
+
+def _of_metadata(find: Callable[[MetadataChecks], Callable[[], Findings]]) -> Check:
+    """Return a check of the whole object's metadata. A part of an object has none."""
+
+    def check(_value: Any, _path: str, frame: Frame) -> Findings:
+        return [] if frame.metadata is None else find(frame.metadata)()
+
+    return check
 
 
 def _valid(inner: Rules, path_in: list[str]) -> Check:

@@ -1,7 +1,7 @@
 """The context of a check: the struct, its old state, and the structs around it."""
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from inkube.schemas import releases
 from inkube.schemas.fielderrors import FieldError
@@ -11,11 +11,25 @@ Check = Callable[[Any, str, "Frame"], Iterable[FieldError] | None]
 """(value, its path, the frame of its struct) → errors."""
 
 
+class MetadataChecks(NamedTuple):
+    """The checks of an object's metadata, which the words `metadata` and `changes` of a paragraph
+    put among its own checks."""
+
+    metadata: Callable[[], list[FieldError]]
+    """All checks of a create (ValidateObjectMeta)."""
+    changes: Callable[[], list[FieldError]]
+    """The comparison with the old metadata (ValidateObjectMetaUpdate)."""
+
+
+UNCHECKED = MetadataChecks(list, list)
+"""No checks of metadata: the errors of an object's own fields."""
+
+
 class Frame:
     """One struct during the walk through an object. `old` is its state before an update, or None.
     `prefix` is the struct's path with a final dot, "" at the root."""
 
-    __slots__ = ("_facts", "minor", "obj", "old", "prefix", "up", "updates")
+    __slots__ = ("_facts", "metadata", "minor", "obj", "old", "prefix", "up", "updates")
 
     def __init__(
         self,
@@ -26,6 +40,7 @@ class Frame:
         *,
         updates: bool,
         minor: int = releases.NEWEST.minor,
+        metadata: MetadataChecks | None = None,
     ) -> None:
         self.obj = obj
         self.old = old
@@ -34,6 +49,8 @@ class Frame:
         self._facts: dict[str, Any] | None = None
         self.minor = minor
         """The minor whose rules apply."""
+        self.metadata = metadata
+        """The checks of the object's metadata, in the frame of an object that is updated."""
         self.updates = updates
         """Whether the write is an update."""
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from inkube.schemas import caches, releases
 from inkube.schemas.builtin.rules import compiler, filling, shapes, table
-from inkube.schemas.builtin.rules.frames import Frame
+from inkube.schemas.builtin.rules.frames import UNCHECKED, Frame, MetadataChecks
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import table as gotypes
 from inkube.schemas.meta import GVK, split_api_version
@@ -37,12 +37,18 @@ class Rulebook:
         """Return the errors of an object, without its metadata, on a create or an update."""
         return compiler.errors(_name(obj, gvk), obj, old=old, minor=self.minor)
 
-    def update_errors(self, obj: Object, gvk: GVK, old: Object) -> list[FieldError]:
-        """Return the errors of an update, by the type's `update` paragraph, or else its only
-        one."""
+    def update_errors(
+        self, obj: Object, gvk: GVK, old: Object, metadata: MetadataChecks = UNCHECKED
+    ) -> list[FieldError]:
+        """Return the errors of an update, in the order of the type's `update` paragraph. Without
+        one, they are those of changed metadata, then those of a create. By default, metadata is
+        not checked."""
         name = _name(obj, gvk)
-        occasion = "update" if table.paragraph(name, "update", self.minor) else ""
-        return compiler.errors(name, obj, old=old, occasion=occasion, minor=self.minor)
+        if not table.paragraph(name, "update", self.minor):
+            return metadata.changes() + compiler.errors(name, obj, old=old, minor=self.minor)
+        return compiler.errors(
+            name, obj, old=old, occasion="update", minor=self.minor, metadata=metadata
+        )
 
     def part_errors(self, obj: Object, gvk: GVK, old: Object, subresource: str) -> list[FieldError]:
         """Return the errors of an update of a subresource, by the paragraph of its name."""

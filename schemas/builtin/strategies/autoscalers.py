@@ -2,6 +2,7 @@
 type: annotations of v1 contain metrics and behavior, too."""
 
 from inkube.schemas.builtin import conversion
+from inkube.schemas.builtin.rules import UNCHECKED, MetadataChecks
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -21,8 +22,11 @@ class Autoscalers(BuiltinStrategy):
     def check(self, obj: Object) -> list[FieldError]:
         return self.rules.of_object(self._internal(obj), self.gvk)
 
-    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        return self.rules.update_errors(self._internal(obj), self.gvk, self._internal(old))
+    def check_update(
+        self, obj: Object, old: Object, meta: MetadataChecks = UNCHECKED
+    ) -> list[FieldError]:
+        new, before = self._internal(obj), self._internal(old)
+        return self.rules.update_errors(new, self.gvk, before, meta)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         new, before = self._internal(obj), self._internal(old)

@@ -6,6 +6,7 @@ Hooks must preserve this.
 """
 
 from inkube.schemas.builtin import decoding, metadata, rules
+from inkube.schemas.builtin.rules import UNCHECKED, MetadataChecks
 from inkube.schemas.builtin.strategies import statuses
 from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
@@ -85,45 +86,46 @@ class BuiltinStrategy(Strategy):
         return self._check_metadata(obj["metadata"]) + self.check(obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
-        """Return the errors of a changed object: those of its metadata, then those of the check for
-        the object or the subresource."""
+        """Return the errors of a changed object: those of rest.BeforeUpdate for its metadata, then
+        those of the check for the object or the subresource."""
         subresource = context.subresource
-        errors = self.validate_metadata(obj["metadata"], old["metadata"], subresource)
+        meta = self._metadata(obj, old)
+        errors = [
+            *objectmeta.validate(
+                obj["metadata"], namespaced=self.definition.namespaced,
+                name_check=names.path_segment,
+            ),
+            *objectmeta.validate_changes(obj["metadata"], old["metadata"]),
+        ]  # fmt: skip
         if not subresource:
             if self.definition.revalidates:
-                errors += self._check_metadata(obj["metadata"]) + self.check(obj)
-            return errors + self.check_update(obj, old)
+                errors += meta.metadata() + self.check(obj)
+            return errors + self.check_update(obj, old, meta)
         if subresource == "status":
+            if metadata.compares_on_status(*self._place):
+                errors += meta.changes()
             return errors + self.check_status(obj, old)
-        return errors + self.check_part(subresource, obj, old)
+        return errors + meta.changes() + self.check_part(subresource, obj, old)
 
-    def validate_metadata(self, meta: Object, old: Object, subresource: str) -> list[FieldError]:
-        """Return the errors of changed metadata: those of rest.BeforeUpdate, then those of the
-        kind."""
-        changes = objectmeta.validate_changes(meta, old)
-        common = objectmeta.validate(
-            meta, namespaced=self.definition.namespaced, name_check=names.path_segment
-        )
-        compares, checks = metadata.again(*self._place)
-        if subresource:
-            compares, checks = 1, 0
-        if subresource == "status" and not metadata.compares_on_status(*self._place):
-            compares = 0
-        own = [*changes, *metadata.unqualified(*self._place, meta)]
-        errors = [*common, *changes, *own * compares]
-        if checks:
-            errors += self._check_metadata(meta) * checks
-        return errors
+    def _metadata(self, obj: Object, old: Object) -> MetadataChecks:
+        new, before = obj["metadata"], old["metadata"]
+
+        def changes() -> list[FieldError]:
+            found = objectmeta.validate_changes(new, before)
+            return [*found, *metadata.unqualified(*self._place, new)]
+
+        return MetadataChecks(lambda: self._check_metadata(new), changes)
 
     def check(self, obj: Object) -> list[FieldError]:
         """Return the errors of the object, for creates and updates."""
         return self.rules.of_object(obj, self.gvk)
 
-    def check_update(self, obj: Object, old: Object) -> list[FieldError]:
-        """Return the errors of an update of the object."""
-        if type(self).check is not BuiltinStrategy.check:
-            return self.check(obj)
-        return self.rules.update_errors(obj, self.gvk, old)
+    def check_update(
+        self, obj: Object, old: Object, meta: MetadataChecks = UNCHECKED
+    ) -> list[FieldError]:
+        """Return the errors of an update of the object, in the order of upstream's function.
+        `meta` checks its metadata."""
+        return self.rules.update_errors(obj, self.gvk, old, meta)
 
     def check_status(self, obj: Object, old: Object) -> list[FieldError]:
         """Return the errors of a write to /status."""

@@ -34,6 +34,16 @@ def settle(spec: Object, before: Object, configured: Sequence[str]) -> list[Fiel
     return errors
 
 
+def is_contradictory(spec: Object, before: Object) -> bool:
+    """Return whether the fields of addresses and families are invalid, which is an error of its
+    own before the validation of the service."""
+    return (
+        spec.get("type") != "ExternalName"
+        and not _keeps_preference(spec, before)
+        and not is_well_formed(spec)
+    )
+
+
 def refused(spec: Object, before: Object, configured: Sequence[str]) -> list[FieldError]:
     """Return the errors of `settle`, without a change. A service after `settle` has none."""
     return [] if spec.get("type") == "ExternalName" else settle({**spec}, before, configured)

@@ -3,6 +3,7 @@
 Follows pkg/registry/core/namespace/strategy.go.
 """
 
+from inkube.schemas.builtin.rules import UNCHECKED, MetadataChecks
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -56,6 +57,11 @@ class Namespaces(BuiltinStrategy):
         load the table of rules, which is needed only for finalizers other than the usual one."""
         found = (obj.get("spec") or {}).get("finalizers")
         return [] if found == [FINALIZER] else super().check(obj)
+
+    def check_update(
+        self, obj: Object, old: Object, meta: MetadataChecks = UNCHECKED
+    ) -> list[FieldError]:
+        return meta.metadata() + self.check(obj) + meta.changes()
 
     def warnings_on_create(self, context: Context, obj: Object) -> list[str]:
         """Return no warnings, without the table of rules."""

@@ -56,15 +56,24 @@ class Services(BuiltinStrategy):
             del spec["internalTrafficPolicy"]  # no effect for this type; invalid values stay
 
     def validate(self, context: Context, obj: Object) -> list[FieldError]:
-        return self._refused(obj) or super().validate(context, obj)  # addresses are assigned first
+        errors = self._contradictions(obj) or self._refused(obj)  # addresses are assigned first
+        return errors or super().validate(context, obj)
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         if context.subresource:
             return super().validate_update(context, obj, old)
-        configured = self._configured
-        errors = families.refused(obj["spec"], old["spec"], configured)  # addresses are first
+        errors = self._contradictions(obj, old)  # addresses are first
+        errors = errors or families.refused(obj["spec"], old["spec"], self._configured)
         errors = errors or super().validate_update(context, obj, old)
         return errors or self._refused(obj, old)
+
+    def _contradictions(self, obj: Object, old: Object | None = None) -> list[FieldError]:
+        """Return the errors of addresses and families that contradict each other
+        (initIPFamilyFields)."""
+        spec, before = obj["spec"], old and old["spec"]
+        if not families.is_contradictory(spec, before or {}):
+            return []
+        return self.rules.errors("core.v1.ServiceSpec/related", spec, "spec", before)
 
     @property
     def _configured(self) -> Sequence[str]:

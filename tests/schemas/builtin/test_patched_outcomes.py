@@ -32,3 +32,43 @@ def test_types_that_decode_themselves_are_not_its_business():
     resources = {"limits": {"cpu": 1}}
     obj = {"spec": {"containers": [{"name": "a", "resources": resources}]}}
     assert unstructured.trouble(obj, POD) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "text"),
+    [
+        ({"data": {"a": "?"}}, "Secret", "error decoding from json: illegal base64 data"),
+        ({"data": {"a": ["?"]}}, "Secret", "cannot restore slice from slice"),
+        ({"spec": {"hard": {"pods": "a"}}}, "ResourceQuota", "quantities must match"),
+        ({"spec": {"ports": [{"targetPort": 1.5}]}}, "Service",
+         "json: cannot unmarshal number 1.5 into Go value of type int32"),
+        ({"spec": {"taints": [{"timeAdded": 5}]}}, "Node",
+         "json: cannot unmarshal number into Go value of type string"),
+    ],
+)  # fmt: skip
+def test_types_that_decode_themselves_name_no_field(value, kind, text):
+    assert unstructured.trouble(value, GVK("", "v1", kind)).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (3.0, 3),
+        (2**31, -(2**31)),
+        (-(2**31) - 1, 2**31 - 1),
+        (2**63 - 1, -1),
+        (2.0**63, 0),
+        (1e300, 0),
+        (True, True),
+    ],
+)
+def test_whole_numbers_wrap_as_go_converts_them(given, stored):
+    converted = unstructured.convert_numbers({"spec": {"replicas": given}}, DEPLOYMENT)
+    assert converted == {"spec": {"replicas": stored}}
+
+
+def test_numbers_in_maps_lists_and_unknown_members_are_reached():
+    spec = {"containers": [{"ports": [{"hostPort": 2**32 + 1}]}], "unknown": 2.0**70}
+    converted = unstructured.convert_numbers({"spec": spec}, POD)
+    assert converted["spec"]["containers"] == [{"ports": [{"hostPort": 1}]}]
+    assert converted["spec"]["unknown"] == 2.0**70

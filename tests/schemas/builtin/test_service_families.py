@@ -43,7 +43,7 @@ def test_families_are_settled_once_and_nothing_is_settled_with_an_error(spec, cl
         assert spec == begun
         return
     settled = copy.deepcopy(spec)
-    assert families.settle(spec, old, cluster) == []
+    assert families.settle(spec, settled, cluster) == []
     assert spec == settled
     chosen, policy = spec.get("ipFamilies"), spec.get("ipFamilyPolicy")
     if policy == "SingleStack":

@@ -226,10 +226,6 @@ def _mutation(mutation: Object, path: str, environment: "cel.Environment") -> It
     if kind not in _PATCH_TYPES:
         return
     (member, wanted), why = _PATCH_TYPES[kind], f"when patchType is {kind}"
-    for other, _ in _PATCH_TYPES.values():
-        if other != member and mutation.get(other) is not None:
-            detail = f"must not be specified {why}"
-            yield fielderrors.invalid(f"{path}.{other}", f"{{{other}}}", detail)
     holder = mutation.get(member)
     if holder is None:
         yield fielderrors.required(f"{path}.{member}", f"must be specified {why}")
@@ -237,6 +233,10 @@ def _mutation(mutation: Object, path: str, environment: "cel.Environment") -> It
         yield fielderrors.required(f"{path}.{member}.expression")
     else:
         yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted()))
+    for other, _ in _PATCH_TYPES.values():
+        if other != member and mutation.get(other) is not None:
+            detail = f"must not be specified {why}"
+            yield fielderrors.invalid(f"{path}.{other}", f"{{{other}}}", detail)
 
 
 def _validating(spec: Object, name: str) -> Iterator[FieldError]:

@@ -61,16 +61,18 @@ def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
 
 
 def template_with_claims(template: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check a template with an additional volume for each volume claim template."""
-    names = [
-        (claim.get("metadata") or {}).get("name", "")
-        for claim in frame.obj.get("volumeClaimTemplates") or ()
-    ]
+    """Check a template with the volumes of the volume claim templates before its own ones of other
+    names, and without the subdomain and host name, which the controller replaces."""
+    spec = {**(template.get("spec") or {})}
+    spec.pop("subdomain", None)
+    spec.pop("hostname", None)
+    claims = frame.obj.get("volumeClaimTemplates") or ()
+    names = [(claim.get("metadata") or {}).get("name", "") for claim in claims]
     if names:
-        spec = template.get("spec") or {}
         added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
-        spec = {**spec, "volumes": [*(spec.get("volumes") or ()), *added]}
-        template = {**template, "spec": spec}
+        own = [each for each in spec.get("volumes") or () if each.get("name", "") not in names]
+        spec["volumes"] = [*added, *own]
+    template = {**template, "spec": spec}
     found = compiler.rules("core.v1.PodTemplateSpec/stateful", "", frame.minor)
     old = (frame.old or {}).get("template")
     errors: list[FieldError] = found.run(child(template, f"{path}.", old, frame))

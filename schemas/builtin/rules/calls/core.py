@@ -453,19 +453,30 @@ def declared_features(value: list[str], path: str, _frame: Frame) -> Iterator[Fi
             yield fielderrors.invalid(f"{path}[{index}]", name, why)
 
 
+def node_amounts(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """Check the resources of a node (ValidateNodeResources)."""
+    status = value.get("status") or {}
+    return [
+        error
+        for member in ("capacity", "allocatable")
+        for name, amount in sorted((status.get(member) or {}).items())
+        for error in resourcenames.check_amount(name, amount, f"status.{member}.{name}")
+    ]
+
+
 def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Check the changes of a node, its addresses, resources and taints (ValidateNodeUpdate)."""
+    """Check the changes of a node, its addresses and taints (ValidateNodeUpdate)."""
     status, spec = value.get("status") or {}, value.get("spec") or {}
     before = (frame.old or {}).get("spec") or {}
     errors = _node_addresses(status.get("addresses") or [])
-    for member in ("capacity", "allocatable"):
-        for name, amount in sorted((status.get(member) or {}).items()):
-            errors += resourcenames.check_amount(name, amount, f"status.{member}.{name}")
     for member, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         if before.get(member) and not same(spec.get(member), before[member]):
             why = f'node updates may not change {shown} except from "" to valid'
             errors.append(fielderrors.forbidden(f"spec.{member}", why))
-    return errors + taints(spec.get("taints") or [], "metadata.taints", frame)
+    errors += taints(spec.get("taints") or [], "metadata.taints", frame)
+    if spec.get("externalID", "") != before.get("externalID", ""):
+        errors.append(fielderrors.forbidden("spec.externalID", "may not be updated"))
+    return errors
 
 
 def _node_addresses(addresses: list[Object]) -> list[FieldError]:

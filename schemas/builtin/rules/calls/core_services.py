@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import addresses, metadata
+from inkube.schemas.builtin import addresses
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext
@@ -23,13 +23,6 @@ _MOST_ADDRESSES = 2
 _WITH_HEALTH_CHECK = (
     "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
 )
-
-
-def metadata_again(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """Return the errors of the metadata, which an update reported once more before 1.34
-    (ValidateService)."""
-    errors = metadata.validate(value, namespaced=True, check="label1035")
-    return errors + metadata.unqualified("", "services", value)
 
 
 def by_type(spec: Object) -> None:

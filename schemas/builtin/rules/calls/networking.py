@@ -233,15 +233,17 @@ def ranges(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def kept_ranges(value: list[str], path: str, frame: Frame) -> list[FieldError]:
-    """Check that an update keeps the ranges; it can add a second one
+def kept_ranges(value: list[str] | None, path: str, frame: Frame) -> list[FieldError]:
+    """Check that an update keeps the ranges; it can add a second one, and then all are checked
     (ValidateServiceCIDRUpdate)."""
     before: list[str] = ((frame.old or {}).get("spec") or {}).get("cidrs") or []
-    if len(value) == len(before):
-        pairs = enumerate(zip(value, before, strict=True))
+    given = value or []
+    if len(given) == len(before):
+        pairs = enumerate(zip(given, before, strict=True))
         changed = [index for index, (new, old) in pairs if new != old]
-    elif len(value) == 2 and len(before) == 1:
-        changed = [] if value[0] == before[0] else [0]
+    elif len(given) == 2 and len(before) == 1:
+        changed = [] if given[0] == before[0] else [0]
     else:
         return [fielderrors.invalid(path, value, words.IMMUTABLE)]
-    return [fielderrors.invalid(f"{path}[{at}]", value[0], words.IMMUTABLE) for at in changed]
+    errors = [fielderrors.invalid(f"{path}[{at}]", given[at], words.IMMUTABLE) for at in changed]
+    return errors if len(given) == len(before) else errors + ranges(given, path, frame)
