@@ -43,6 +43,7 @@ _GROUPS: Mapping[str, _Family] = {
         "resourceclaimtemplates": lambda: strategies.devices.Templates,
         "resourceslices": lambda: strategies.devices.Slices,
     },
+    "storage.k8s.io": {"csidrivers": lambda: strategies.volumes.Drivers},
 }
 
 

@@ -174,6 +174,8 @@ class _Walk:
             if go.name == _RESOURCES and self._owner not in _UNROUNDED:
                 written, milli = quantity.written, quantity.MILLI
                 made = {key: written(each, milli) for key, each in made.items()}
+            if item.kind == "bytes":  # a nil slice is stored as an empty one
+                made = {key: each or "" for key, each in made.items()}
             if item.kind == "list":  # an empty one stays, where only the keys are counted
                 made = {key: [] if data[key] == [] else each for key, each in made.items()}
         return made if made or self._keep_empty else None

@@ -170,7 +170,8 @@ _OWNER = {
     "x-kubernetes-map-type": "atomic",
     "properties": {
         "apiVersion": _TEXT, "blockOwnerDeletion": {"type": "boolean"},
-        "controller": {"type": "boolean"}, "kind": _TEXT, "name": _TEXT, "uid": _TEXT,
+        "controller": {"type": "boolean"}, "kind": _TEXT, "name": _TEXT,
+        "uid": {"type": "string", "default": ""},
     },
 }  # fmt: skip
 OBJECT_META = Type()
@@ -205,6 +206,23 @@ OBJECT_META.map = of_schema(
 
 managedFields is an atomic list here, but it is never merged, compared or owned.
 """
+
+
+def of_builtin(schema: Schema) -> Type:
+    """The type of a whole object of a built-in kind. A RawExtension, an object of any form, has one
+    owner (schemaconv/openapi.go)."""
+    return of_kind(_with_raw_values(schema))
+
+
+def _with_raw_values(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_raw_values(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _with_raw_values(value) for key, value in schema.items()}
+    if made == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}:
+        made["x-kubernetes-map-type"] = "atomic"
+    return made
 
 
 def of_kind(schema: Schema) -> Type:

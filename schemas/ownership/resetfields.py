@@ -26,6 +26,14 @@ _OF_STATUS = {
     ("resource.k8s.io", "ResourceClaim"): _ALL_BUT_STATUS,
     ("storage.k8s.io", "VolumeAttachment"): _ALL_BUT_STATUS,
 }
+_REQUEST = ("certificates.k8s.io", "CertificateSigningRequest")
+_OTHERS = {
+    (*_REQUEST, ""): fieldsets.named("spec", "status"),
+    (*_REQUEST, "status"): fieldsets.named("spec", "status.conditions"),
+    (*_REQUEST, "approval"): fieldsets.named("spec", "status.certificate"),
+    ("", "Namespace", "finalize"): _STATUS,
+}
+"""What writes to the object ("") and its other addresses reset, if it is not what most reset."""
 _BEFORE = {
     ("apiextensions.k8s.io", "CustomResourceDefinition", "status"): _ALL_BUT_STATUS,
     ("networking.k8s.io", "ServiceCIDR", "status"): EMPTY,
@@ -50,6 +58,8 @@ def of_builtin(
         return EMPTY
     if minor < _RESETS_METADATA and (group, kind, subresource) in _BEFORE:
         return _BEFORE[group, kind, subresource]
+    if (group, kind, subresource) in _OTHERS:
+        return _OTHERS[group, kind, subresource]
     if subresource == "status":
         return _OF_STATUS.get((group, kind), _SPEC)
     return EMPTY if subresource else _STATUS

@@ -45,7 +45,8 @@ class TypedSchema:
         content of an object of the kind, before a create sets members. Managers do not own it.
         """
         self.empty = {"metadata": {}, **(empty or {})}
-        self.type = mergetypes.of_kind(dict(schema))
+        make = mergetypes.of_kind if custom else mergetypes.of_builtin
+        self.type = make(dict(schema))
         self.custom = custom
         self._keeps_empty = minor >= _KEEPS_EMPTY
         self._deduced = not schema

@@ -1,8 +1,9 @@
-"""Persistent volumes and claims, as stored objects. core.storage.rules contains the rules for
-fields."""
+"""Persistent volumes, claims and CSI drivers, as stored objects. core.storage.rules and
+storage.rules contain the rules for fields."""
 
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
+from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
 
 _SOURCES_OF_DATA = frozenset({
@@ -10,7 +11,17 @@ _SOURCES_OF_DATA = frozenset({
 })  # fmt: skip
 
 
-class Claims(BuiltinStrategy):
+class _Phased(BuiltinStrategy):
+    """The behavior of volumes and claims: an object without a phase is Pending (defaults.go)."""
+
+    def default(self, obj: Object) -> None:
+        super().default(obj)
+        status = obj.get("status") or {}
+        if not status.get("phase"):
+            obj["status"] = {**status, "phase": "Pending"}
+
+
+class Claims(_Phased):
     """The strategy of PersistentVolumeClaims: it sets their phase, and copies data sources."""
 
     def prepare_for_create(self, context: Context, obj: Object) -> None:
@@ -23,7 +34,7 @@ class Claims(BuiltinStrategy):
         _prepare_sources(obj["spec"], old["spec"])
 
 
-class Volumes(BuiltinStrategy):
+class Volumes(_Phased):
     """The strategy of PersistentVolumes: it sets the phase of new ones, and the time of each change
     of the phase."""
 
@@ -38,6 +49,15 @@ class Volumes(BuiltinStrategy):
         changed = new.get("phase") != before.get("phase")
         if changed and (time is None or time == before.get("lastPhaseTransitionTime")):
             new["lastPhaseTransitionTime"] = context.now
+
+
+class Drivers(BuiltinStrategy):
+    """The strategy of CSIDrivers: the first change of the spec sets the generation 1."""
+
+    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_object(context, obj, old)
+        if not same(obj.get("spec"), old.get("spec")):
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
 
 def _prepare_sources(spec: Object, old: Object) -> None:
