@@ -2,7 +2,7 @@
 
 import pytest
 
-from inkube.schemas.builtin import decoding, lookup
+from inkube.schemas.builtin import decoding, lookup, served
 from inkube.schemas.meta import GVK
 from inkube.schemas.ownership import TypedSchema, fieldsets
 from inkube.schemas.strategy import Context
@@ -10,19 +10,23 @@ from inkube.schemas.strategy import Context
 CONFIG = {"configMap": {"name": "a"}}
 
 
+def context_of(kind, subresource=""):
+    version = served.of(kind.definition, kind.definition.storage_version)
+    return Context(version, subresource=subresource)
+
+
 def prepared(group, plural, new, old, subresource=""):
     kind = lookup.strategy_of(group, plural)
     new = {"metadata": {"name": "a"}} | new
-    kind.prepare_for_update(
-        Context(None, subresource=subresource), new, {"metadata": {"name": "a"}} | old
-    )
+    before = {"metadata": {"name": "a"}} | old
+    kind.prepare_for_update(context_of(kind, subresource), new, before)
     return new
 
 
 def test_a_node_gets_no_new_configuration_of_its_kubelet():
     kind = lookup.strategy_of("", "nodes")
     node = {"metadata": {"name": "a"}, "spec": {"configSource": CONFIG}, "status": {"config": {}}}
-    kind.prepare_for_create(Context(None), node)
+    kind.prepare_for_create(context_of(kind), node)
     assert (node["spec"], node["status"]) == ({}, {})
     spec = {"spec": {"configSource": CONFIG}}
     assert prepared("", "nodes", dict(spec), {"spec": {}})["spec"] == {}

@@ -7,7 +7,7 @@ order.
 
 import pytest
 
-from inkube.schemas.builtin import lookup
+from inkube.schemas.builtin import lookup, served
 from inkube.schemas.strategy import Context
 
 OLD = {"name": "a", "namespace": "d", "uid": "u", "resourceVersion": "1"}
@@ -20,10 +20,10 @@ def updated(group, plural, meta, fields=None, old=None, subresource=""):
     definition = kind.definition
     place = OLD if definition.namespaced else {k: v for k, v in OLD.items() if k != "namespace"}
     api = {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind}
-    served = None
+    version = served.of(definition, definition.storage_version)
     before = api | {"metadata": dict(place)} | (old or {})
     after = api | {"metadata": place | meta} | (fields or {})
-    return kind.validate_update(Context(served, subresource=subresource), after, before)
+    return kind.validate_update(Context(version, subresource=subresource), after, before)
 
 
 def order(errors):

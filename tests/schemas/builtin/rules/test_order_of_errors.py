@@ -2,17 +2,17 @@
 
 import pytest
 
-from inkube.schemas.builtin import lookup
+from inkube.schemas.builtin import lookup, served
 from inkube.schemas.strategy import Context
 
 
 def fields_of(group, plural, obj):
     kind = lookup.strategy_of(group, plural)
-    whole = {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind}
-    whole |= {"metadata": {"name": "a", "namespace": "d"}} | obj
-    if not kind.definition.namespaced:
-        del whole["metadata"]["namespace"]
-    return [error.field for error in kind.validate(Context(None), whole)]
+    place = {"namespace": "d"} if kind.definition.namespaced else {}
+    whole = {"apiVersion": kind.gvk.api_version, "kind": kind.gvk.kind, **obj}
+    whole["metadata"] = {"name": "a", **place}
+    version = served.of(kind.definition, kind.definition.storage_version)
+    return [error.field for error in kind.validate(Context(version), whole)]
 
 
 HOOK = {
