@@ -209,8 +209,8 @@ managedFields is an atomic list here, but it is never merged, compared or owned.
 
 
 def of_builtin(schema: Schema) -> Type:
-    """The type of a whole object of a built-in kind. A RawExtension, an object of any form, has one
-    owner (schemaconv/openapi.go)."""
+    """Return the type of a whole object of a built-in kind. A RawExtension, an object of any form,
+    has one owner (schemaconv/openapi.go)."""
     return of_kind(_with_raw_values(schema))
 
 
