@@ -44,8 +44,15 @@ def may_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE)
 
 
+_MOST_WHOLE = quantity.parse("9223372036854775")
+_LEAST_WHOLE = quantity.parse("-9223372036854775")
+
+
 def is_whole(amount: quantity.Quantity) -> bool:
-    """Return whether the amount has no fraction."""
+    """Return whether the amount has no fraction. Go counts in milli, and what does not fit an int64
+    then has one."""
+    if amount.compare(_MOST_WHOLE) > 0 or amount.compare(_LEAST_WHOLE) < 0:
+        return False
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 

@@ -63,7 +63,6 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "env-name-c": naming.env_name_of_letters,
     "http-header": naming.http_header,
     "label-key": names.label_key,
-    "label-key-lower": _lower(names.label_key),
     "label-value": names.label_value,
     "local-path": _local_path,
     "no-backsteps": _no_backsteps,

@@ -56,10 +56,12 @@ class Rulebook:
             _name(obj, gvk), obj, old=old, occasion=subresource, minor=self.minor
         )
 
-    def warnings(self, obj: Object, gvk: GVK, old: Object | None) -> list[str]:
-        """Return the warnings for an object."""
+    def warnings(
+        self, obj: Object, gvk: GVK, old: Object | None, occasion: str = "warnings"
+    ) -> list[str]:
+        """Return the warnings for an object, by its paragraph for the occasion."""
         frame = Frame(obj, "", old, None, updates=old is not None, minor=self.minor)
-        return compiler.rules(_name(obj, gvk), "warnings", self.minor).run(frame)
+        return compiler.rules(_name(obj, gvk), occasion, self.minor).run(frame)
 
 
 @caches.of_values(len(releases.RECORDED))

@@ -242,9 +242,15 @@ def _immutable(word: Word, subject: Subject) -> Check:
         if "forbidden" in how:
             return [fielderrors.forbidden(path, _said(text, value, path))]
         shown = internal.value(struct, value) if struct else value
+        if shown is None and not shape.pointer:
+            shown = _ZEROS.get(shape.kind)
         return [fielderrors.invalid(path, shown, _said(text, value, path))]
 
     return check
+
+
+_ZEROS = {"string": "", "bool": False, "int32": 0, "int64": 0}
+"""What Go prints for a field of a plain type that is not set."""
 
 
 def at(obj: Any, path: list[str]) -> Any:

@@ -194,6 +194,8 @@ def _addresses(spec: Object) -> list[str]:
 
 
 def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -> list[FieldError]:
+    if spec.get("type") == "ClusterIP":
+        return []  # validation refuses them
     had = {port.get("nodePort") for port in before.get("ports") or ()}
     own: dict[int, int] = {}
     """Node port → the port that uses it."""

@@ -139,6 +139,9 @@ class BuiltinStrategy(Strategy):
         return self.rules.warnings(obj, self.gvk, None)
 
     def warnings_on_update(self, context: Context, obj: Object, old: Object) -> list[str]:
+        """Return the warnings about an update. Most kinds give none about their status."""
+        if context.subresource == "status":
+            return self.rules.warnings(obj, self.gvk, old, "status-warnings")
         return self.rules.warnings(obj, self.gvk, old)
 
     def canonicalize(self, obj: Object) -> None:

@@ -1,7 +1,7 @@
 """Persistent volumes, claims and CSI drivers, as stored objects. core.storage.rules and
 storage.rules contain the rules for fields."""
 
-from inkube.schemas.builtin.strategies.base import BuiltinStrategy
+from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
@@ -46,8 +46,10 @@ class Volumes(_Phased):
         super().prepare_status(context, obj, old)
         new, before = obj.setdefault("status", {}), old.get("status") or {}
         time = new.get("lastPhaseTransitionTime")
-        changed = new.get("phase") != before.get("phase")
-        if changed and (time is None or time == before.get("lastPhaseTransitionTime")):
+        if new.get("phase") == before.get("phase"):
+            if time is None:
+                keep(new, before, "lastPhaseTransitionTime")
+        elif time is None or time == before.get("lastPhaseTransitionTime"):
             new["lastPhaseTransitionTime"] = context.now
 
 

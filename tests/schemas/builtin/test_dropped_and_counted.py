@@ -2,7 +2,8 @@
 
 import pytest
 
-from inkube.schemas.builtin import decoding, lookup, served
+from inkube.schemas import quantity
+from inkube.schemas.builtin import decoding, lookup, resourcenames, served
 from inkube.schemas.meta import GVK
 from inkube.schemas.ownership import TypedSchema, fieldsets
 from inkube.schemas.strategy import Context
@@ -64,3 +65,65 @@ def test_raw_data_of_built_in_kinds_has_one_owner():
     assert [path for path in fieldsets.paths(typed.owned(data)) if path[0] == "f:data"] == [
         ("f:data",)
     ]
+
+
+def test_the_time_of_a_phase_stays_while_the_phase_does():
+    old = {"spec": {}, "status": {"phase": "Bound", "lastPhaseTransitionTime": "t"}}
+    same = prepared("", "persistentvolumes", {"status": {"phase": "Bound"}}, old, "status")
+    assert same["status"]["lastPhaseTransitionTime"] == "t"
+    freed = prepared("", "persistentvolumes", {"status": {"phase": "Released"}}, old, "status")
+    assert freed["status"]["lastPhaseTransitionTime"] == context_of(
+        lookup.strategy_of("", "persistentvolumes")
+    ).now
+
+
+def test_an_amount_that_does_not_fit_in_milli_is_not_whole():
+    largest = 9223372036854775
+    amounts = {str(largest): True, str(-largest): True, str(largest + 1): False, "1e30": False}
+    amounts |= {"1500m": False, "2000m": True, "1Ki": True}
+    for text, whole in amounts.items():
+        assert resourcenames.is_whole(quantity.parse(text)) is whole, text
+
+
+def warned(group, plural, obj, subresource=""):
+    kind = lookup.strategy_of(group, plural)
+    old = {"metadata": {"name": "a"}, "spec": {}}
+    return kind.warnings_on_update(context_of(kind, subresource), old | obj, old)
+
+
+@pytest.mark.parametrize(
+    ("group", "plural", "status", "expected"),
+    [
+        ("", "pods", {"podIPs": [{"ip": "::01"}]}, "status.podIPs[0].ip: "),
+        ("", "services", {"loadBalancer": {"ingress": [{"ip": "::01"}]}},
+         "status.loadBalancer.ingress[0]: "),
+        ("networking.k8s.io", "ingresses", {"loadBalancer": {"ingress": [{"ip": "::01"}]}},
+         "status.loadBalancer.ingress[0]: "),
+    ],
+)  # fmt: skip
+def test_writes_to_a_status_warn_about_its_addresses_alone(group, plural, status, expected):
+    spec = {"externalIPs": ["::01"], "type": "ClusterIP"}
+    (text,) = warned(group, plural, {"spec": spec, "status": status}, "status")
+    assert text.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"type": "ClusterIP", "clusterIP": "None", "loadBalancerIP": "10.0.0.1"},
+         "spec.loadBalancerIP is ignored for headless services"),
+        ({"type": "ExternalName", "externalIPs": ["10.0.0.1"]},
+         'spec.externalIPs is ignored when spec.type is "ExternalName"'),
+        ({"type": "NodePort", "externalIPs": ["10.0.0.1"]},
+         "spec.externalIPs is deprecated and may no longer be implemented in some clusters"),
+    ],
+)  # fmt: skip
+def test_services_warn_about_what_their_type_ignores(spec, expected):
+    assert warned("", "services", {"spec": spec}) == [expected]
+
+
+def test_a_removed_text_is_shown_as_an_empty_one():
+    kind = lookup.strategy_of("", "secrets")
+    api = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "d"}}
+    (error,) = kind.check_update(dict(api), api | {"type": "x"})
+    assert error.text() == 'type: Invalid value: "": field is immutable'

@@ -226,6 +226,11 @@ def secrets_apart(value: list[Object], path: str, _frame: Frame) -> Iterator[str
         seen.add(name)
 
 
+def odd_ip(value: Object, path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about an address of a pod that is not in its canonical form."""
+    return addresses.warnings(value.get("ip") or "", f"{path}.ip")
+
+
 def whole_storage(value: Object, path: str, _frame: Frame) -> list[str]:
     """Return a warning about storage that is not a whole number of bytes."""
     return fractions(value, "storage", path)

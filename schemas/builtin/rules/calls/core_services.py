@@ -415,6 +415,11 @@ def odd_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
     return found
 
 
+def odd_ip(value: Object, path: str, _frame: Frame) -> list[str]:
+    """Return the warnings about the address of a load balancer that is not in its canonical form."""
+    return addresses.warnings(value.get("ip") or "", path)
+
+
 def odd_endpoints(value: Object, _path: str, _frame: Frame) -> list[str]:
     """Return the warnings about addresses of Endpoints that are not in their canonical form."""
     return [
@@ -433,18 +438,23 @@ def ignored_and_deprecated(value: Object, _path: str, _frame: Frame) -> list[str
     found = []
     if _HINTS in (value["metadata"].get("annotations") or {}):
         found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
-    if spec.get("clusterIP") == "None":
+    kind = gotext.quote("ExternalName")
+    is_external = spec.get("type") == "ExternalName"
+    if spec.get("type") == "ClusterIP" and spec.get("clusterIP") == "None":
+        if spec.get("loadBalancerIP"):
+            found.append("spec.loadBalancerIP is ignored for headless services")
         if spec.get("externalIPs"):
             found.append("spec.externalIPs is ignored for headless services")
         if spec.get("sessionAffinity", "None") != "None":
             found.append("spec.SessionAffinity is ignored for headless services")
-    elif spec.get("externalIPs"):
+    elif spec.get("externalIPs") and not is_external:
         found.append(
             "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
         )
-    if spec.get("type") != "ExternalName" and spec.get("externalName"):
-        what = gotext.quote("ExternalName")
-        found.append(f"spec.externalName is ignored when spec.type is not {what}")
+    if spec.get("externalIPs") and is_external:
+        found.append(f"spec.externalIPs is ignored when spec.type is {kind}")
+    if spec.get("externalName") and not is_external:
+        found.append(f"spec.externalName is ignored when spec.type is not {kind}")
     if spec.get("trafficDistribution") == "PreferClose":
         close, zone = gotext.quote("PreferClose"), gotext.quote("PreferSameZone")
         found.append(f"spec.trafficDistribution: {close} is deprecated; use {zone}")

@@ -238,9 +238,7 @@ def volume_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
     place = "spec.nodeAffinity.required.nodeSelectorTerms"
     found += core_podwarnings.terms_of_volume(terms, place)
-    found += [f"spec.{name}: {why}" for key, name, why in _GONE_PLUGINS if key in spec]
-    given = spec.get("capacity") or {}
-    return [*found, *core_podwarnings.fractions(given, "storage", "spec.capacity")]
+    return found + [f"spec.{name}: {why}" for key, name, why in _GONE_PLUGINS if key in spec]
 
 
 def _class_warnings(obj: Object) -> list[str]:

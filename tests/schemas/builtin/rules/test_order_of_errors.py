@@ -88,3 +88,22 @@ def test_a_stateful_set_has_its_claims_as_the_first_volumes_and_no_subdomain():
     found = fields_of("apps", "statefulsets", {"spec": spec})
     claims = [field for field in found if field.startswith("spec.volumeClaimTemplates")]
     assert found == [*claims, "spec.serviceName", "spec.template.spec.volumes[1]"]
+
+
+def test_queues_come_before_shares_and_nodes_before_the_names_of_volumes():
+    limited = {"lendablePercent": 101, "limitResponse": {"type": "x"}}
+    spec = {"type": "Limited", "limited": {"nominalConcurrencyShares": 1, **limited}}
+    levels = fields_of(
+        "flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations", {"spec": spec}
+    )
+    assert levels == ["spec.limited.limitResponse.type", "spec.limited.lendablePercent"]
+    spec = {"attacher": "a", "nodeName": "A", "source": {"persistentVolumeName": "A"}}
+    attachment = fields_of("storage.k8s.io", "volumeattachments", {"spec": spec})
+    assert attachment == ["spec.nodeName", "spec.source.persistentVolumeName"]
+
+
+def test_node_ports_of_a_type_without_them_are_an_error_of_validation():
+    port = {"port": 1, "targetPort": 1, "nodePort": 2, "name": "A", "protocol": "TCP"}
+    spec = {"type": "ClusterIP", "sessionAffinity": "None", "ports": [port]}
+    found = fields_of("", "services", {"spec": spec | {"internalTrafficPolicy": "Cluster"}})
+    assert found == ["spec.ports[0].name", "spec.ports[0].nodePort"]
