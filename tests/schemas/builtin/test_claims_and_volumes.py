@@ -42,7 +42,8 @@ def test_a_claim_keeps_the_source_that_it_has(kinds):
 @pytest.mark.parametrize("sent", [None, "same", "2020-01-01T00:00:00Z"])
 @pytest.mark.parametrize("phase", ["Pending", "Bound"])
 def test_a_volume_has_the_time_of_its_last_phase(kinds, phase, sent):
-    """The server sets it at every change of the phase for which the client sends no time."""
+    """The server sets it at every change of the phase for which the client sends no time, and
+    keeps it while the phase does not change."""
     spec = {"capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"}}
     old = kinds.created("PersistentVolume", {"spec": spec})
     context = kinds.context_of("PersistentVolume", "status")
@@ -54,5 +55,5 @@ def test_a_volume_has_the_time_of_its_last_phase(kinds, phase, sent):
         new["status"]["lastPhaseTransitionTime"] = sent
     kinds.strategy_of("PersistentVolume").prepare_for_update(context, new, old)
     is_set = phase == "Bound" and sent in (None, "same")
-    kept = old["status"]["lastPhaseTransitionTime"] if sent == "same" else sent
+    kept = old["status"]["lastPhaseTransitionTime"] if sent in (None, "same") else sent
     assert new["status"]["lastPhaseTransitionTime"] == (context.now if is_set else kept)

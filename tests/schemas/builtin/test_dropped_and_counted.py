@@ -72,9 +72,10 @@ def test_the_time_of_a_phase_stays_while_the_phase_does():
     same = prepared("", "persistentvolumes", {"status": {"phase": "Bound"}}, old, "status")
     assert same["status"]["lastPhaseTransitionTime"] == "t"
     freed = prepared("", "persistentvolumes", {"status": {"phase": "Released"}}, old, "status")
-    assert freed["status"]["lastPhaseTransitionTime"] == context_of(
-        lookup.strategy_of("", "persistentvolumes")
-    ).now
+    assert (
+        freed["status"]["lastPhaseTransitionTime"]
+        == context_of(lookup.strategy_of("", "persistentvolumes")).now
+    )
 
 
 def test_an_amount_that_does_not_fit_in_milli_is_not_whole():
