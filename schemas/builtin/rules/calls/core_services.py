@@ -416,7 +416,7 @@ def odd_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
 
 
 def odd_ip(value: Object, path: str, _frame: Frame) -> list[str]:
-    """Return the warnings about the address of a load balancer that is not in its canonical form."""
+    """Return the warnings about an address of a load balancer that is not canonical."""
     return addresses.warnings(value.get("ip") or "", path)
 
 
