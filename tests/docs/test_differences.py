@@ -1,0 +1,305 @@
+"""The lines of docs/differences.md: each one is shown by a test here, or by another file."""
+
+import asyncio
+import re
+import ssl
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+import trustme
+import yaml
+
+from inkube import APIServer
+from inkube.apiserver.access.configs import authentication, authorization
+from inkube.apiserver.auth import Outgoing
+from inkube.apiserver.envtest import flags, kubeflags
+from inkube.schemas import cel, quantity
+
+in_module = pytest.mark.asyncio(loop_scope="module")
+ROOT = Path(__file__).parents[2]
+PODS = "/api/v1/namespaces/default/pods"
+MAPS = "/api/v1/namespaces/default/configmaps"
+SHOWN = {
+    "JSON and YAML nested": "test_deep_bodies",
+    "Quantities with": "test_long_quantities",
+    "Some CEL expressions": "test_expressions",
+    "`lists.range`": "test_expressions",
+    "Protobuf bodies": "tests/apiserver/http/test_protobuf_bodies.py",
+    "Infinite numbers": "tests/schemas/builtin/test_protobuf_forms.py",
+    "Compressed request": "test_compressed_bodies",
+    "Times outside": "tests/schemas/metadata/test_object_metadata.py",
+    "`Host` headers": "test_host_headers",
+    "Other addresses": "test_addresses_without_credentials",
+    "Client certificates": "test_unknown_client_certificates",
+    "For a single object": "tests/controllers/provisioning/test_findings_in_both_phases.py",
+    "Causes of kinds": "tests/controllers/test_features_of_own_kinds.py",
+    "`dryRun=true`": "tests/apiserver/handlers/test_writing.py",
+    "`multipleOf`": "tests/apiserver/http/test_hostile_requests.py",
+    "`%.Nf`": "test_expressions",
+    "If a client closes": "tests/apiserver/http/test_clients_that_leave.py",
+    "Malformed HTTP": "test_malformed_http",
+    "HTTP/2": "test_protocols_of_tls",
+    "Watches accept": "tests/apiserver/watching/test_shared_streams.py",
+    "The admission plugin ServiceAccount": "tests/apiserver/admission/test_accounts_of_pods.py",
+    "The admission plugins AlwaysDeny": "test_plugins_that_end_the_start",
+    "The file `--admission": "tests/apiserver/admission/test_plugins_on_request.py",
+    "Priority and fairness": "tests/apiserver/auth/test_flows.py",
+    "A watch has its seats": "tests/apiserver/auth/test_isolation.py",
+    "Each worker": "tests/apiserver/workers/test_several_processes.py",
+    "Tokens are signed": "test_signatures_of_tokens",
+    "Allocated addresses": "tests/apiserver/registry/test_service_ranges.py",
+    "A ServiceCIDR": "tests/apiserver/registry/test_service_ranges.py",
+    "`admin`, `edit`": "tests/apiserver/auth/test_nobody_gives_what_they_lack.py",
+    "`resourceVersionMatch": "tests/apiserver/sources/test_the_past_is_served.py",
+    "An orphaned": "tests/controllers/core/test_garbage_is_collected.py",
+    "Resource versions": "test_first_revision",
+    "`/version`": "test_version",
+    "Egress": "test_configurations_that_are_not_supported",
+    "Webhooks of authentication": "test_configurations_that_are_not_supported",
+    "Encryption": "test_flags_that_are_not_supported",
+    "Alpha and beta": "test_flags_that_are_not_supported",
+    "`/debug/pprof`": "test_profiles",
+    "The deletion of": "tests/apiserver/aggregation/test_aggregated_servers.py",
+    "CRDs have no": "test_definitions_without_registrations",
+    "OpenAPI version 3": "tests/apiserver/aggregation/test_aggregated_servers.py",
+    "`exec`": "test_pods_without_nodes",
+    "`resize`": "tests/schemas/builtin/test_pod_updates.py",
+    "A bound pod": "test_pods_without_nodes",
+    "SPDY": "tests/apiserver/streaming/test_spdy_frames.py",
+}
+"""Beginning of a line → a test in this file, or another file."""
+
+
+def lines() -> list[str]:
+    """Return the first words of each line of the lists about kube-apiserver."""
+    text = (ROOT / "docs/differences.md").read_text(encoding="utf-8").partition("\n## OpenAPI")[0]
+    return [found.strip("* ") for found in re.findall(r"^- (.*)$", text, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("line", lines())
+def test_lines_are_shown(line):
+    [shown] = [shown for beginning, shown in SHOWN.items() if line.startswith(beginning)]
+    assert (ROOT / shown).is_file() if "/" in shown else shown in globals()
+
+
+@pytest.mark.parametrize("beginning", SHOWN)
+def test_shown_lines_exist(beginning):
+    assert any(line.startswith(beginning) for line in lines())
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server():
+    async with APIServer(modules="none") as made:
+        yield made
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def session(server):
+    async with aiohttp.ClientSession(server.url) as made:
+        yield made
+
+
+def pod(**members):
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {"metadata": {"name": "p", **members}, "spec": spec}
+
+
+async def exchanged(server, data):
+    """Send bytes, and return what the server sends until it closes the connection."""
+    host, port = server.url.removeprefix("http://").split(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(data)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
+@in_module
+async def test_deep_bodies(session):
+    head = {"Content-Type": "application/json"}
+    for depth, code in ((200, 400), (241, 400)):
+        data = '{"data":' + "[" * depth + "]" * depth + "}"
+        async with session.post(MAPS, data=data, headers=head) as answer:
+            body = await answer.json()
+            assert answer.status == code
+        assert ("exceeded max depth" in body["message"]) is (depth > 240), body["message"]
+
+
+def test_long_quantities():
+    assert quantity.parse("1" * 900)
+    with pytest.raises(ValueError):
+        quantity.parse("1" * 1001)
+    with pytest.raises(ValueError):
+        quantity.parse("1e2000").add(quantity.parse("1"))
+
+
+def test_expressions():
+    with pytest.raises(cel.CelError):
+        cel.compile("lists.range(1000001).size()", {}).evaluate({})
+    shown = cel.compile("'%.2000f'.format([1.0])", {}).evaluate({})
+    assert shown == "1." + "0" * 1000
+    for depth, is_deep in ((50, False), (300, True)):
+        text = "(" * depth + "1" + ")" * depth
+        if not is_deep:
+            assert cel.compile(text, {}).evaluate({}) == 1
+            continue
+        with pytest.raises(cel.CelError):
+            cel.compile(text, {})
+
+
+@in_module
+async def test_compressed_bodies(session):
+    head = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    async with session.post(MAPS, data=b"\x1f\x8b0", headers=head) as answer:
+        assert answer.status == 400
+
+
+@in_module
+async def test_host_headers(session):
+    async with session.get("/version", headers={"Host": "evil.example.com"}) as answer:
+        assert answer.status == 403
+
+
+@in_module
+async def test_addresses_without_credentials():
+    with pytest.raises(ValueError, match="is not a loopback address"):
+        async with APIServer(host="0.0.0.0"):
+            pass
+
+
+@in_module
+async def test_malformed_http(server):
+    answer = await exchanged(server, b"nonsense\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.0 400 ")
+    assert b"text/plain" in answer
+
+
+@in_module
+async def test_unknown_client_certificates(tmp_path):
+    known, other = trustme.CA(), trustme.CA()
+    known.cert_pem.write_to_path(tmp_path / "ca")
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    other.issue_cert("client").configure_cert(context)
+    options = {"tls": True, "client_ca_file": tmp_path / "ca", "modules": "none"}
+    async with APIServer(**options) as server, aiohttp.ClientSession(server.url) as session:
+        with pytest.raises(aiohttp.ClientError):
+            await session.get("/version", ssl=context)
+
+
+@in_module
+async def test_protocols_of_tls():
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    async with APIServer(tls=True, modules="none") as server:
+        host, port = server.url.removeprefix("https://").split(":")
+        _, writer = await asyncio.open_connection(host, int(port), ssl=context)
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() in (None, "http/1.1")
+        writer.close()
+
+
+@in_module
+@pytest.mark.parametrize("name", ["AlwaysDeny", "ImagePolicyWebhook"])
+async def test_plugins_that_end_the_start(name):
+    with pytest.raises(ValueError, match=name):
+        async with APIServer(enable_admission_plugins=(name,)):
+            pass
+
+
+@in_module
+async def test_signatures_of_tokens(session):
+    async with session.get("/openid/v1/jwks") as answer:
+        [key] = (await answer.json(content_type=None))["keys"]
+    assert key["alg"] == "ES256"
+
+
+@in_module
+async def test_first_revision():
+    async with (
+        APIServer(modules="none") as server,
+        aiohttp.ClientSession(server.url) as session,
+        session.get(MAPS) as answer,
+    ):
+        assert 100 <= int((await answer.json())["metadata"]["resourceVersion"]) < 200
+
+
+@in_module
+async def test_version(session):
+    async with session.get("/version") as answer:
+        found = await answer.json()
+    assert found["gitVersion"] == "v1.36.2+inkube"
+    assert any("inkube" in name for name in found)
+
+
+def test_configurations_that_are_not_supported(tmp_path):
+    issuer = {"url": "https://a", "audiences": ["b"], "egressSelectorType": "cluster"}
+    names = {"username": {"claim": "sub", "prefix": ""}}
+    config = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "jwt": [{"issuer": issuer, "claimMappings": names}],
+    }
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(config))
+    members = authentication.read(path).issuers
+    with pytest.raises(ValueError, match="egress selectors are not supported here"):
+        authentication.issuers(members, Outgoing(), float, own=(), algorithms=())
+    webhook = {
+        "timeout": "3s",
+        "authorizedTTL": "5m",
+        "unauthorizedTTL": "30s",
+        "subjectAccessReviewVersion": "v1",
+        "failurePolicy": "Deny",
+        "connectionInfo": {"type": "InClusterConfig"},
+    }
+    config = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthorizationConfiguration",
+        "authorizers": [{"type": "Webhook", "name": "a", "webhook": webhook}],
+    }
+    with pytest.raises(ValueError, match="this server runs in no cluster"):
+        authorization.read(config)
+
+
+def test_flags_that_are_not_supported(tmp_path):
+    path = tmp_path / "encryption"
+    path.write_text("{}")
+    given = [
+        f"--encryption-provider-config={path}",
+        "--runtime-config=api/all=true",
+        "--feature-gates=AllAlpha=true",
+    ]
+    parsed = flags.parse("kube-apiserver", given, kubeflags.FLAGS)
+    [line] = kubeflags.ignored(parsed).lines()
+    assert line.startswith("NOT SUPPORTED here, without effect: ")
+    for flag in ("--encryption-provider-config", "--runtime-config", "--feature-gates=AllAlpha"):
+        assert flag in line
+
+
+@in_module
+async def test_profiles(session):
+    async with session.get("/debug/pprof/") as answer:
+        assert answer.status == 404
+
+
+@in_module
+async def test_definitions_without_registrations(session):
+    async with session.get("/apis/apiregistration.k8s.io/v1/apiservices") as answer:
+        items = (await answer.json())["items"]
+    assert not any(each["spec"].get("service") for each in items)
+
+
+@in_module
+async def test_pods_without_nodes(session):
+    body = pod(name="bound")
+    body["spec"]["nodeName"] = "here"
+    async with session.post("/api/v1/nodes", json={"metadata": {"name": "here"}}) as answer:
+        assert answer.status == 201
+    async with session.post(PODS, json=body) as answer:
+        made = await answer.json()
+    assert made["status"]["phase"] == "Pending"
+    async with session.get(f"{PODS}/bound/log") as answer:
+        assert answer.status in (500, 503)
