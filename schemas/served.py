@@ -39,6 +39,11 @@ class Served:
         yet compiled, or it has rules with loops, whose cost grows faster than the object."""
 
     @cached_property
+    def empty(self) -> Object:
+        """An object without values, as its Go type is encoded; {} for custom resources."""
+        return {}
+
+    @cached_property
     def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""
         schema = structural.CompiledSchema(self.version.schema, minor=self.definition.minor)

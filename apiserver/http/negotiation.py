@@ -17,6 +17,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 EVENTS = "text/event-stream"
 """Server-Sent Events, for an EventSource: only for watches, and not a form of kube-apiserver."""
 MEDIA_TYPES = f"{JSON}, {YAML}, {PROTOBUF}"
+STREAM_TYPES = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
 WITHOUT_TABLES = ("PartialObjectMetadata", "PartialObjectMetadataList")
 _ROUTED_MEDIA = (JSON, YAML, PROTOBUF, "*/*")
 TRANSFORMS = ("Table", *WITHOUT_TABLES)
@@ -75,24 +76,64 @@ class _Clause(NamedTuple):
     def parameter(self, name: str) -> str:
         return dict(self.parameters).get(name, "")
 
+    def precedes(self, other: "_Clause") -> bool:
+        """Return whether the range stands before the other; not an order, as in goautoneg."""
+        kind, subtype = self.media.split("/")
+        other_kind, other_subtype = other.media.split("/")
+        return (
+            self.quality > other.quality
+            or (kind != "*" and other_kind == "*")
+            or (subtype != "*" and other_subtype == "*")
+        )
+
 
 @caches.of_texts(512)
 def clauses(header: str) -> tuple[_Clause, ...]:
-    """Return the media ranges by quality, best first. Ranges of equal quality keep their order."""
-    ranges = []
+    """Return the media ranges of a header, in the order in which they are tried.
+
+    Follows goautoneg.ParseAccept: types without a slash and parameters without a value are ignored,
+    and a quality of 0 is only the last choice.
+    """
+    ranges: list[_Clause] = []
     for part in header.split(",")[:64]:
-        media, *parameters = (piece.strip() for piece in part.split(";"))
-        pairs = [tuple(p.partition("=")[::2]) for p in parameters]
-        quality = 1.0
-        for name, value in pairs:
-            if name == "q":
-                try:
-                    quality = float(value)
-                except ValueError:
-                    quality = 0.0
-        own_parameters = tuple((name, value) for name, value in pairs if name != "q")
-        ranges.append(_Clause(media, own_parameters, quality))
-    return tuple(sorted(ranges, key=lambda clause: -clause.quality))
+        media, *parameters = part.split(";")
+        media = "/".join(piece.strip(" ") for piece in media.split("/"))
+        if media == "*":
+            media = "*/*"
+        if media.count("/") == 1 and not media.endswith("/"):
+            ranges.append(_clause(media, parameters))
+    return tuple(_sorted(ranges))
+
+
+def _clause(media: str, parameters: list[str]) -> _Clause:
+    quality, own = 1.0, []
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if not value or "=" in value:
+            continue
+        if name.strip(" ") == "q":
+            quality = _quality(value)
+        else:
+            own.append((name.strip(" "), value.strip(" ")))
+    return _Clause(media, tuple(own), quality)
+
+
+def _quality(value: str) -> float:
+    try:
+        return float(value) if value.strip() == value else 0.0
+    except ValueError:
+        return 0.0
+
+
+def _sorted(ranges: list[_Clause]) -> list[_Clause]:
+    """Return the ranges sorted by insertion, as Go sorts a few: `precedes` is not an order."""
+    placed: list[_Clause] = []
+    for clause in ranges:
+        at = len(placed)
+        while at and clause.precedes(placed[at - 1]):
+            at -= 1
+        placed.insert(at, clause)
+    return placed
 
 
 def route(header: str | None, *, lists: bool = False) -> None:
@@ -105,7 +146,7 @@ def route(header: str | None, *, lists: bool = False) -> None:
         return
     if any(clause.media in _ROUTED_MEDIA for clause in clauses(header)):
         return
-    streams = f", {JSON};stream=watch, {PROTOBUF};stream=watch" if lists else ""
+    streams = f", {STREAM_TYPES}" if lists else ""
     message = f"406: Not Acceptable\n\nAvailable representations: {MEDIA_TYPES}{streams}"
     raise status.StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
 
@@ -138,7 +179,7 @@ def _negotiate(
 ) -> Form | None:
     for clause in clauses(header):
         media = _media(clause.media, any_application)
-        if media is None or clause.quality == 0:
+        if media is None or not _may_stream(clause, media):
             continue
         kind, group, version = map(clause.parameter, ("as", "g", "v"))
         pretty = clause.parameter("pretty") == "1"
@@ -154,6 +195,13 @@ def _negotiate(
         ):
             return Form(media, kind, version, pretty)
     return None
+
+
+def _may_stream(clause: _Clause, media: str) -> bool:
+    """Return whether the parameters for streams and for the version of the server are known."""
+    stream, server_version = clause.parameter("stream"), clause.parameter("sv")
+    streams = not stream or (stream == "watch" and media != YAML)
+    return streams and server_version in ("", "v1")
 
 
 def _media(media: str, any_application: bool) -> str | None:
@@ -192,6 +240,6 @@ def error_form(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
     """Return the form of an error. Never raises, and never a transform: a Status has every
     format."""
     try:
-        return requested_form(request, query).without_transform()
+        return requested_form(request, query, transforms=())
     except status.StatusError:
         return Form(pretty=_is_for_people(request, query))

@@ -244,18 +244,19 @@ def read_list_options(
     if not query:
         return PLAIN_LIST
     timeout = query.get("timeoutSeconds")
+    seconds = None if timeout is None else parse_int(timeout)
     initial = query.get("sendInitialEvents")
     options = ListOptions(
         labels=query.get("labelSelector", ""),
         fields=query.get("fieldSelector", ""),
-        limit=parse_int(query.get("limit") or "0"),
+        limit=parse_int(query.get("limit", "0")),
         token=query.get("continue", ""),
         resource_version=query.get("resourceVersion", ""),
         match=query.get("resourceVersionMatch", ""),
         watch=truthy(query.get("watch")),
         bookmarks=truthy(query.get("allowWatchBookmarks")),
-        timeout=parse_int(timeout) if timeout else None,
-        initial_events=truthy(initial) if initial else None,
+        timeout=seconds,
+        initial_events=None if initial is None else truthy(initial),
     )
     if options.labels:
         selectors.parse_labels(options.labels)

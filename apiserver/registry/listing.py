@@ -64,10 +64,11 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
     for key in store.damaged(request.resource.key(request.namespace, "")):
         request.warn(f"{key} is damaged and left out")
     matches = matcher(request, options)
-    if options.token or options.limit > 0 or options.match == "Exact":
+    name = single_name(request, options)
+    pages = options.limit > 0 and not (name and not options.resource_version)
+    if options.token or pages or options.match == "Exact":
         return await _page(registry, request, options, matches)
     await versions.settle(store, options.resource_version, versions.of_list)
-    name = single_name(request, options)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
         entries: Sequence[Entry] = () if entry is None else (entry,)

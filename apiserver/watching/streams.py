@@ -21,7 +21,7 @@ from inkube.apiserver.http import (
     read_list_options,
     responses,
 )
-from inkube.apiserver.registry import Registry, Samples, SystemFields
+from inkube.apiserver.registry import Registry, Samples, SystemFields, versions
 from inkube.apiserver.watching import messages
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import WatchEnd
@@ -137,14 +137,15 @@ class Streams:
         told = http.headers.get(LAST_EVENT_ID, "")
         if told.isdecimal() and _reads_events(http):  # an EventSource that connects again
             options = options._replace(resource_version=told, match="", initial_events=None)
-        if exchange.form.media == negotiation.YAML:
-            raise status.not_acceptable(
-                f"only the following media types are accepted: {negotiation.JSON}"
-            )
         injection = None if exchange.injection is None else exchange.injection.watch_fault
         if injection is not None and injection.repeat:
             options = earlier(self._registry, request, options, injection.repeat)
         watcher = Watcher(self._registry, request, options)
+        if exchange.form.media == negotiation.YAML:
+            versions.known_version(options.resource_version or "0")
+            raise status.not_acceptable(
+                f"only the following media types are accepted: {negotiation.STREAM_TYPES}"
+            )
         form = exchange.form._replace(pretty=False)  # the client reads lines
         connection: Connection
         if isinstance(http, Request) and http.channel is not None:

@@ -37,7 +37,7 @@ class Watcher:
         """
         store, options = self._registry.store, self.options
         version = options.resource_version
-        fresh = version in ("", "0")
+        fresh = not version or versions.known_version(version) == 0
         found: Sequence[Entry] = ()
         if fresh or options.initial_events:
             await versions.settle(store, version, versions.known_version)
@@ -109,12 +109,14 @@ def last_state(request: Request, change: Change) -> Object:
 
 
 def bookmark(request: Request, revision: int, *, end: bool = False) -> Object:
-    """Return the object of a BOOKMARK event. `end` marks the end of the initial events."""
+    """Return the object of a BOOKMARK event, which is empty but for a version. `end` marks the end
+    of the initial events."""
     metadata: Object = {"resourceVersion": str(revision)}
     if end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     served = request.served
-    return {"kind": served.kind, "apiVersion": served.api_version, "metadata": metadata}
+    kind = {"kind": served.kind, "apiVersion": served.api_version}
+    return {**kind, **served.empty, "metadata": metadata}
 
 
 def too_old(start: int, compacted_revision: int) -> status.StatusError:

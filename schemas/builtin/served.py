@@ -24,10 +24,13 @@ class BuiltinServed(Served):
         self.is_costly = definition.group == "admissionregistration.k8s.io"
 
     @cached_property
+    def empty(self) -> Object:
+        return decoding.empty(self.gvk, self.definition.minor)
+
+    @cached_property
     def typed(self) -> TypedSchema:
-        empty = decoding.empty(self.gvk, self.definition.minor)
         schema, minor = self.version.schema, self.definition.minor
-        return TypedSchema(schema, custom=False, empty=empty, minor=minor)
+        return TypedSchema(schema, custom=False, empty=self.empty, minor=minor)
 
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None

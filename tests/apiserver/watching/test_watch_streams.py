@@ -4,9 +4,12 @@ import asyncio
 import json
 
 import boats
+import pytest
 from patience import within
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+PROTOBUF = "application/vnd.kubernetes.protobuf;stream=watch"
+KIND = ("apiVersion", "kind", "metadata")
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -132,3 +135,37 @@ async def test_a_stream_ends_when_its_kind_is_served_otherwise(server, session):
     async with within():
         told = await stream.text()
     assert shown(map(json.loads, told.splitlines())) == [("ADDED", "a")]
+
+
+@pytest.mark.parametrize(
+    ("path", "members"),
+    [
+        ("/api/v1/namespaces/none/configmaps", {}),
+        (
+            "/apis/discovery.k8s.io/v1/namespaces/none/endpointslices",
+            {"addressType": "", "endpoints": None, "ports": None},
+        ),
+        (
+            "/api/v1/namespaces/none/persistentvolumeclaims",
+            {"spec": {"resources": {}}, "status": {}},
+        ),
+    ],
+)
+async def test_the_object_of_a_bookmark_is_empty_as_its_go_type_is(server, session, path, members):
+    query = "watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
+    query += "&resourceVersionMatch=NotOlderThan"
+    watcher = await session.get(f"{path}?{query}")
+    [event] = await events(watcher, 1)
+    watcher.close()
+    body = {key: value for key, value in event["object"].items() if key not in KIND}
+    assert (event["type"], body) == ("BOOKMARK", members)
+    watcher = await session.get(f"{path}?{query}", headers={"Accept": PROTOBUF})
+    assert b"BOOKMARK" in await watcher.content.readany()
+    watcher.close()
+
+
+async def test_a_version_of_noughts_is_any_version(server, session, config_map):
+    await server.client.create(config_map("c"))
+    watcher = await session.get(f"{MAPS}?watch=1&resourceVersion=00")
+    assert shown(await events(watcher, 1)) == [("ADDED", "c")]
+    watcher.close()
