@@ -115,6 +115,11 @@ class _RunningController:
         self._context: Context | None = None
         """Of the start, in which all tasks run; None before the start and when they run."""
 
+    def observe(self, observe: Callable[[str, str, float], None]) -> None:
+        """Call `observe` as `Manager.observe_queues` says."""
+        name = self.controller.name
+        self.queue.observe = lambda phase, seconds: observe(phase, name, seconds)
+
     def start(self) -> None:
         """Subscribe, and start to reconcile when all informers have listed their objects."""
         self._context = copy_context()
@@ -267,6 +272,18 @@ class Manager:
         self._is_started = False
         self._is_leader = is_leader
         self._context = copy_context()
+        self._observe: Callable[[str, str, float], None] | None = None
+
+    def observe_queues(self, observe: Callable[[str, str, float], None]) -> None:
+        """Call `observe` with `queue` or `work`, the name of a controller and the seconds that a
+        key waited or was worked on (`WorkQueue.observe`), also for controllers to come."""
+        self._observe = observe
+        for running in self._running_controllers.values():
+            running.observe(observe)
+
+    def queues(self) -> "dict[str, WorkQueue[Key]]":
+        """Return the queues of the running controllers, by their names."""
+        return {name: each.queue for name, each in self._running_controllers.items()}
 
     def add(self, controller: Controller) -> None:
         """Add a controller, and start it if the manager runs. Raises ValueError if a controller
@@ -341,6 +358,8 @@ class Manager:
 
     def _start_controller(self, controller: Controller) -> None:
         running = self._running_controllers[controller.name] = _RunningController(controller, self)
+        if self._observe is not None:
+            running.observe(self._observe)
         if not self._is_started:
             return
         if controller.everywhere:

@@ -7,6 +7,7 @@ The number of distinct keys bounds the queue.
 
 import asyncio
 import heapq
+import time
 from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
@@ -45,8 +46,10 @@ class WorkQueue(Generic[K]):
         self._wake = wake or _no_wake
         self._backoff = backoff or Backoff()
         self._ready: asyncio.Queue[K] = asyncio.Queue()
-        self._queued: set[K] = set()
-        self._processing: set[K] = set()
+        self._queued: dict[K, float] = {}
+        """The keys that wait, with the time of their add."""
+        self._processing: dict[K, float] = {}
+        """The keys with a worker, with the time at which it took them."""
         self._dirty: set[K] = set()
         self._due_times: dict[K, float] = {}
         self._heap: list[tuple[float, int, K]] = []
@@ -56,6 +59,11 @@ class WorkQueue(Generic[K]):
         self._earlier = asyncio.Event()
         self._is_idle_event = asyncio.Event()
         self._is_idle_event.set()
+        self.observe: Callable[[str, float], None] | None = None
+        """Called with `queue` and `work`, and the seconds that a key waited and was worked on; None
+        if nobody reads metrics."""
+        self.added_count = self.retried_count = 0
+        """The numbers of adds, without repeated ones, and of retries."""
         self.taken_count = 0
         """The number of keys taken so far. Two equal values mean that no work started between
         them."""
@@ -67,9 +75,11 @@ class WorkQueue(Generic[K]):
     def add(self, key: K) -> None:
         """Queue the key. Repeated adds before it is taken have no effect."""
         if key in self._processing:
+            self.added_count += key not in self._dirty
             self._dirty.add(key)
         elif key not in self._queued:
-            self._queued.add(key)
+            self.added_count += 1
+            self._queued[key] = time.perf_counter()
             self._ready.put_nowait(key)
             self._is_idle_event.clear()
             self._wake()
@@ -91,6 +101,7 @@ class WorkQueue(Generic[K]):
 
     def retry(self, key: K) -> float:
         """Queue a failed key again after its back-off. Returns this delay in seconds."""
+        self.retried_count += 1
         self._failures[key] = self._failures.get(key, 0) + 1
         delay = self._backoff.delay(self._failures[key])
         if delay <= PATIENCE:
@@ -111,10 +122,13 @@ class WorkQueue(Generic[K]):
         return None if self._ready.empty() else self._own(self._ready.get_nowait())
 
     def _own(self, key: K) -> K:
-        self._queued.discard(key)
+        now = time.perf_counter()
+        if self.observe is not None:
+            self.observe("queue", now - self._queued.get(key, now))
+        self._queued.pop(key, None)
         self._retrying.discard(key)
         self._due_times.pop(key, None)
-        self._processing.add(key)
+        self._processing[key] = now
         self.taken_count += 1
         return key
 
@@ -124,7 +138,9 @@ class WorkQueue(Generic[K]):
 
     def done(self, key: K) -> None:
         """End the work on a key. The key is queued again if it was added meanwhile."""
-        self._processing.discard(key)
+        taken = self._processing.pop(key, None)
+        if self.observe is not None and taken is not None:
+            self.observe("work", time.perf_counter() - taken)
         if key in self._dirty:
             self._dirty.discard(key)
             self.add(key)
@@ -146,6 +162,16 @@ class WorkQueue(Generic[K]):
         while not self.is_idle:
             self._is_idle_event.clear()
             await self._is_idle_event.wait()
+
+    @property
+    def depth(self) -> int:
+        """The number of keys that wait for a worker."""
+        return len(self._queued)
+
+    def working_seconds(self) -> list[float]:
+        """Return for how long each worker has had its key."""
+        now = time.perf_counter()
+        return [now - taken for taken in self._processing.values()]
 
     def __len__(self) -> int:
         return len(self._queued) + len(self._processing)

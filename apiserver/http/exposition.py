@@ -82,7 +82,10 @@ def text(figures: Figures) -> bytes:
     registry = CollectorRegistry()
     registry.register(_Collector(figures))
     ProcessCollector(registry=registry)
-    return generate_latest(registry)
+    text = generate_latest(registry)
+    for name in _COUNTERS:
+        text = text.replace(b"# TYPE %s gauge\n" % name, b"# TYPE %s counter\n" % name)
+    return text
 
 
 def checks(states: Mapping[tuple[str, str], int], counts: Mapping[tuple[str, str], int]) -> bytes:
@@ -120,6 +123,11 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         """prometheus_client's collector protocol."""
+        found = [*self._families()]
+        yield from found
+        yield from _of_metrics(found)
+
+    def _families(self) -> Iterator[Metric]:
         requests = self._figures.requests
         total = CounterMetricFamily("apiserver_request", _REQUESTS, labels=[*_LABELS, "code"])
         labelled = [(_labels(key), series) for key, series in requests.series.items()]
@@ -255,12 +263,18 @@ class _Described(NamedTuple):
     """How recorded values are shown. `labels` ends with those that a recorder gives."""
 
     kind: str
-    """`counter`, `gauge` or `histogram`. A counter whose name does not end with `_total` is shown
-    as a gauge, because the library of the format adds this ending."""
+    """`counter`, `gauge` or `histogram`. Those in `_COUNTERS` are gauges here, because the
+    library of the format adds the ending `_total` to counters."""
     help: str
     labels: str
 
 
+_COUNTERS = (
+    b"apiserver_admission_webhook_fail_open_count",
+    b"apiserver_admission_webhook_rejection_count",
+    b"authenticated_user_requests",
+)
+"""Counters whose names do not end with `_total`."""
 _REQUEST = "verb group version resource subresource scope component"
 _ADMISSION = "type operation rejected"
 _FLOW = "priority_level flow_schema"
@@ -359,6 +373,18 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_watch_events_total": _Described(
         "counter", "[BETA] Events sent to watches.", "group version resource"
     ),
+    **{
+        f"workqueue_{name}": _Described(kind, f"[BETA] {text}", "name")
+        for name, kind, text in (
+            ("adds_total", "counter", "Keys that were added to the queue of a controller."),
+            ("depth", "gauge", "Keys that wait in the queue of a controller."),
+            ("longest_running_processor_seconds", "gauge", "Seconds of the longest running work."),
+            ("queue_duration_seconds", "histogram", "Seconds in which a key waited."),
+            ("retries_total", "counter", "Keys that were queued again after a failure."),
+            ("unfinished_work_seconds", "gauge", "Seconds of all running work."),
+            ("work_duration_seconds", "histogram", "Seconds in which a key was worked on."),
+        )
+    },
     "authenticated_user_requests": _Described(
         "gauge", "[ALPHA] Authenticated requests by user.", "username"
     ),
@@ -380,6 +406,25 @@ def _of_samples(recorded: Samples) -> Iterator[Metric]:
         buckets = _cumulative(found.buckets, samples.BOUNDS[name])
         families[name].add_metric(_completed(name, values), buckets, found.total)
     yield from families.values()
+
+
+def _of_metrics(families: Sequence[Metric]) -> Iterator[Metric]:
+    """Yield the metrics about metrics, of which none is hidden or disabled."""
+    levels = Counter(
+        family.documentation[1:].partition("]")[0]
+        for family in families
+        if family.documentation.startswith("[")
+    )
+    registered = CounterMetricFamily(
+        "registered_metrics",
+        "[BETA] Metrics by level of stability.",
+        labels=["deprecated_version", "stability_level"],
+    )
+    for level, number in sorted(levels.items()):
+        registered.add_metric(["", level], number)
+    yield registered
+    for what in ("hidden", "disabled"):
+        yield CounterMetricFamily(f"{what}_metrics", f"[BETA] Metrics that are {what}.", 0)
 
 
 def _completed(name: str, values: list[str]) -> list[str]:

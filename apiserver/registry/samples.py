@@ -59,12 +59,7 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
         15.0,
         30.0,
     ),
-    "apiserver_flowcontrol_work_estimated_seats": (
-        1.0,
-        2.0,
-        4.0,
-        10.0,
-    ),
+    "apiserver_flowcontrol_work_estimated_seats": tuple(map(float, (1, 2, 4, 8, 16, 32, 64, 100))),
     "apiserver_flowcontrol_request_queue_length_after_enqueue": (
         0.0,
         10.0,
@@ -90,11 +85,15 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
         15.0,
         30.0,
     ),
+    **{
+        f"workqueue_{what}_duration_seconds": tuple(10.0**power for power in range(-8, 2))
+        for what in ("queue", "work")
+    },
     "apiserver_response_sizes": tuple(float(10**exponent) for exponent in range(3, 10)),
     "apiserver_watch_events_sizes": tuple(float(2**exponent) for exponent in range(10, 18)),
 }
 """The upper bounds of the buckets of each histogram (metrics.go of admission,
-endpoints and util/flowcontrol)."""
+endpoints and util/flowcontrol, and component-base/metrics/prometheus/workqueue)."""
 
 Series = tuple[str, ...]
 """The name of a metric and the values of its labels."""

@@ -39,6 +39,7 @@ from inkube.apiserver.registry import Samples
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress
+from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Lazy
 
 _SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
@@ -226,10 +227,18 @@ def _endpoints(
         stage = progress.stage
         return {} if stage is None else {stage.check: str(stage)}
 
+    def observe_work(phase: str, name: str, seconds: float) -> None:
+        core.samples.observe(seconds, f"workqueue_{phase}_duration_seconds", name)
+
+    def gauges() -> Iterator[tuple[str, ...]]:
+        yield from limits.figures()
+        yield from _queue_figures(core.manager)
+
+    core.samples.when_observed(lambda: core.manager.observe_queues(observe_work))
     return Endpoints(
         Metrics(),
         core.samples,
-        limits.figures,
+        gauges,
         core.resources,
         store.count,
         size,
@@ -240,6 +249,20 @@ def _endpoints(
         lambda: core.listener.server.connection_loop,
         siblings,
     )
+
+
+def _queue_figures(manager: Manager) -> Iterator[tuple[str, ...]]:
+    """Yield the metrics of the queues of controllers, as `Limits.figures`."""
+    for name, queue in manager.queues().items():
+        working = queue.working_seconds()
+        for figure, number in (
+            ("adds_total", queue.added_count),
+            ("depth", queue.depth),
+            ("longest_running_processor_seconds", max(working, default=0.0)),
+            ("retries_total", queue.retried_count),
+            ("unfinished_work_seconds", sum(working)),
+        ):
+            yield f"workqueue_{figure}", name, str(number)
 
 
 def _paths(

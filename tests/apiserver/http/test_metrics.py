@@ -1,10 +1,14 @@
 """The metrics in `/metrics` have the names of kube-apiserver's."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import ClientSession
 
+from inkube import APIServer
 from inkube.apiserver.http import exposition, metrics, requests
 from inkube.apiserver.registry import Samples
 from inkube.storage import Durations
@@ -219,3 +223,71 @@ async def test_the_time_of_webhooks_is_no_time_of_the_server() -> None:
     ] == [0, 2, 4]
     total = float(found[sample("apiserver_request_sli_duration_seconds_sum", **labels)])
     assert total == pytest.approx(0.7)
+
+
+PROMISED = [
+    "apiserver_admission_controller_admission_duration_seconds",
+    "apiserver_admission_step_admission_duration_seconds",
+    "apiserver_admission_webhook_admission_duration_seconds",
+    "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds",
+    "apiserver_authentication_config_controller_automatic_reloads_total",
+    "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds",
+    "apiserver_authorization_config_controller_automatic_reloads_total",
+    "apiserver_cel_compilation_duration_seconds",
+    "apiserver_cel_evaluation_duration_seconds",
+    "apiserver_current_inflight_requests",
+    "apiserver_flowcontrol_current_executing_requests",
+    "apiserver_flowcontrol_current_executing_seats",
+    "apiserver_flowcontrol_current_inqueue_requests",
+    "apiserver_flowcontrol_dispatched_requests_total",
+    "apiserver_flowcontrol_nominal_limit_seats",
+    "apiserver_flowcontrol_rejected_requests_total",
+    "apiserver_flowcontrol_request_wait_duration_seconds",
+    "apiserver_longrunning_requests",
+    "apiserver_request_duration_seconds",
+    "apiserver_request_total",
+    "apiserver_requested_deprecated_apis",
+    "apiserver_response_sizes",
+    "apiserver_storage_events_received_total",
+    "apiserver_storage_objects",
+    "apiserver_storage_size_bytes",
+    "apiserver_validating_admission_policy_check_duration_seconds",
+    "apiserver_validating_admission_policy_check_total",
+    "apiserver_validation_declarative_validation_mismatch_total",
+    "apiserver_validation_declarative_validation_panic_total",
+    "apiserver_watch_list_duration_seconds",
+    "disabled_metrics_total",
+    "hidden_metrics_total",
+    "kubernetes_build_info",
+    "kubernetes_feature_enabled",
+    "kubernetes_healthcheck",
+    "kubernetes_healthchecks_total",
+    "registered_metrics_total",
+    "running_managed_controllers",
+    "workqueue_adds_total",
+    "workqueue_depth",
+    "workqueue_longest_running_processor_seconds",
+    "workqueue_queue_duration_seconds",
+    "workqueue_retries_total",
+    "workqueue_unfinished_work_seconds",
+    "workqueue_work_duration_seconds",
+]
+"""The stable and beta metrics of kube-apiserver 1.36."""
+DIFFERENCES = Path(__file__).parents[3] / "docs/differences.md"
+
+
+async def test_stable_and_beta_metrics_are_served_or_named_as_missing(tmp_path: Path) -> None:
+    async with APIServer(data=tmp_path / "data") as server, ClientSession(server.url) as session:
+        served = set()
+        for path in ("/metrics", "/metrics/slis"):
+            async with session.get(path) as answer:
+                text = await answer.text()
+            served |= {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+        async with session.get("/metrics") as answer:
+            lines = (await answer.text()).splitlines()
+    paragraph = DIFFERENCES.read_text().partition("these are missing:")[2].partition("There are")[0]
+    missing = set(re.findall(r"`([a-z_0-9]+)`", paragraph))
+    assert missing == {name for name in PROMISED if name not in served}
+    assert "# TYPE authenticated_user_requests counter" in lines
+    queues = [line for line in lines if line.startswith("workqueue_adds_total{")]
+    assert queues, "controllers run"
