@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 
 from inkube.apiserver.registry import keys
-from inkube.controllers.core import crds, serviceips
+from inkube.controllers import core
 from inkube.controllers.manager import Manager
 from inkube.storage import Change, StorageError, Store
 
@@ -58,7 +58,7 @@ def of_addresses(manager: Manager) -> Callable[[], Awaitable[None]]:
     """Wait until the addresses of all stored services have IPAddress objects."""
 
     async def wait() -> None:
-        await _with_timeout(ADDRESS_SECONDS, manager.caught_up(serviceips.ADDRESSES_NAME))
+        await _with_timeout(ADDRESS_SECONDS, manager.caught_up(core.serviceips.ADDRESSES_NAME))
 
     return wait
 
@@ -95,5 +95,7 @@ class OtherServers:
                 await self._store.look()
         if self._stored_revision > self._served_revision:
             target = self._stored_revision
-            await _with_timeout(INSTALL_SECONDS, self._manager.wait_processed(crds.NAME, target))
+            await _with_timeout(
+                INSTALL_SECONDS, self._manager.wait_processed(core.crds.NAME, target)
+            )
             self._served_revision = max(self._served_revision, target)

@@ -16,7 +16,7 @@ BUILDERS = {
     "apiserver/discovery/health.py": {"_of_minor"},
     "apiserver/defaults/contents/roles.py": {"_in_namespaces", "_read"},
     "apiserver/access/security.py": {"build"},
-    "apiserver/sources/compatibility.py": {"_serves"},
+    "apiserver/sources/earlier/compatibility.py": {"_serves"},
     "apiserver/root/plugins.py": {"_device_rights"},
     "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},

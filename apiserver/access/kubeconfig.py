@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube import storage
+from inkube.apiserver.access.security import OPEN_TOKEN
 
 NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
 _OTHERS = frozenset({"false", "n", "no", "null", "off", "on", "true", "y", "yes"})
 """Words that YAML 1.1 reads as booleans or null."""
 _SERVER = re.compile(r"^    server: (\S+)$", re.MULTILINE)
-ANYBODY = "anybody"
-"""The token of the administrator of an open server. Without credentials to send over TLS, kubectl
-prompts for a user name and a password."""
 
 
 class Access(NamedTuple):
@@ -45,7 +43,7 @@ def render(access: Access) -> str:
         cluster.append("insecure-skip-tls-verify: true")
     token = access.token
     if not token and access.url.startswith("https:"):
-        token = ANYBODY
+        token = OPEN_TOKEN
     credentials = [f"token: {_text(token)}"] if token else []
     if access.certificate:
         for name, text in (("certificate", access.certificate), ("key", access.key)):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inkube.apiserver import admission, auth
-from inkube.apiserver.access import configs, kubeconfig
+from inkube.apiserver.access import configs
 from inkube.apiserver.auth import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -38,6 +38,9 @@ from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy
 from inkube.storage import BaseStore
 
+OPEN_TOKEN = "anybody"
+"""The token of the administrator of an open server. Without credentials to send over TLS, kubectl
+prompts for a user name and a password."""
 MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 _ALONE = ("AlwaysAllow", "AlwaysDeny", "RBAC")
 """Modes that know the privileged group themselves."""
@@ -153,7 +156,7 @@ def build(
         escalation = (admission.Escalation(authorizer, roles, options.release.minor),)
     is_open = not has_credentials(options)
     token = "" if is_open else keys.admin_token
-    tokens = {token or kubeconfig.ANYBODY: ADMIN} if token or is_open else {}
+    tokens = {token or OPEN_TOKEN: ADMIN} if token or is_open else {}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
     config = options.authentication_config

@@ -17,9 +17,9 @@ from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
 from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
-from inkube.schemas import sealing, status
+from inkube.schemas import builtin, sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import memberorder, patch_refusal
+from inkube.schemas.builtin import patch_refusal
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
@@ -134,7 +134,7 @@ def accept_patched(
     patch_text: Callable[[], str],
     *,
     strategic: bool = False,
-    unpacked: Callable[[], memberorder.Unpacked] = memberorder.Unpacked,
+    unpacked: "Callable[[], builtin.memberorder.Unpacked] | None" = None,
 ) -> Object:
     """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
 
@@ -155,7 +155,8 @@ def accept_patched(
         value = orjson.loads(before)
         if not request.resource.wording.has_messages or write.old is None:
             return gotext.compact_json(value)
-        ordered = memberorder.patched(write.old, value, unpacked(), request.served.gvk)
+        new = unpacked() if unpacked else builtin.memberorder.Unpacked()
+        ordered = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
         return gotext.ordered_json(ordered)
 
     try:

@@ -10,9 +10,8 @@ from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.requests import NOTHING_SEALED, Request, Sealed
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
+from inkube.schemas import builtin, sealing, status
 from inkube.schemas import patch as rules
-from inkube.schemas import sealing, status
-from inkube.schemas.builtin import memberorder
 from inkube.schemas.golang import DecodeError, cannot_unmarshal, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
@@ -56,9 +55,9 @@ class MergePatch(Update):
             unpacked=lambda: self._unpacked(old),
         )
 
-    def _unpacked(self, old: Object) -> memberorder.Unpacked:
+    def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
         """Return the objects that the patch unpacks."""
-        return memberorder.of_merge_patch(old, self._patch.value)
+        return builtin.memberorder.of_merge_patch(old, self._patch.value)
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         """Return the patched object, and unknown fields of the patch's operations. `old` does not
@@ -102,8 +101,8 @@ class JsonPatch(MergePatch):
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         return rules.apply_json_patch(old, self._patch.value)
 
-    def _unpacked(self, old: Object) -> memberorder.Unpacked:
-        return memberorder.of_json_patch(self._patch.value)
+    def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
+        return builtin.memberorder.of_json_patch(self._patch.value)
 
     def _strict(self, unknown: list[str]) -> list[str]:
         text = self._patch.text.encode()

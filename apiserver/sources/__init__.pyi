@@ -1,11 +1,7 @@
 from inkube.apiserver.sources import beginnings as beginnings
-from inkube.apiserver.sources import compatibility as compatibility
 from inkube.apiserver.sources import foundation as foundation
-from inkube.apiserver.sources import past as past
-from inkube.apiserver.sources import replay as replay
-from inkube.apiserver.sources import snapshots as snapshots
-from inkube.apiserver.sources import unserved as unserved
+from inkube.apiserver.sources.earlier import snapshots as snapshots
+from inkube.apiserver.sources.earlier.snapshots import Snapshot as Snapshot
 from inkube.apiserver.sources.foundation import Foundation as Foundation
 from inkube.apiserver.sources.progress import Progress as Progress
 from inkube.apiserver.sources.sharedkeys import SharedKeys as SharedKeys
-from inkube.apiserver.sources.snapshots import Snapshot as Snapshot

@@ -17,7 +17,7 @@ from inkube.apiserver import auth
 from inkube.apiserver.auth import KeyFiles, Keys
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.registry import JSONCodec, SystemFields
-from inkube.apiserver.sources import beginnings, compatibility, past, replay, snapshots, unserved
+from inkube.apiserver.sources import beginnings, earlier
 from inkube.apiserver.sources.progress import Progress
 from inkube.apiserver.sources.sharedkeys import SharedKeys
 from inkube.controllers.clock import Clock, MovableClock, RevisionClock
@@ -43,9 +43,9 @@ class Foundation:
     clock: Clock
     system_fields: SystemFields
     keys: Keys
-    snapshot: "snapshots.Snapshot | None"
+    snapshot: "earlier.snapshots.Snapshot | None"
     """The snapshot from which the store began."""
-    player: "replay.Player | None"
+    player: "earlier.replay.Player | None"
     """Replays a captured file, after the server is ready."""
     is_shared: bool
     """Whether other servers can run controllers on the same log."""
@@ -68,9 +68,9 @@ async def open_foundation(
         await stack.enter_async_context(store)
     minor = options.release.minor
     if minor != releases.NEWEST.minor and store.revision:
-        compatibility.check(store, minor)
+        earlier.compatibility.check(store, minor)
     if options.data is not None or options.database:
-        for warning in unserved.warnings(store, options.module_names):
+        for warning in earlier.unserved.warnings(store, options.module_names):
             logger.warning("%s", warning)
     if replay_player is not None:
         await stack.enter_async_context(replay_player)
@@ -90,8 +90,8 @@ def _clock(options: Options, revision: Callable[[], int]) -> Clock:
 
 async def _log(
     options: Options,
-    start_snapshot: "snapshots.Snapshot | None",
-    replay_player: "replay.Player | None",
+    start_snapshot: "earlier.snapshots.Snapshot | None",
+    replay_player: "earlier.replay.Player | None",
     system_fields: SystemFields,
 ) -> Log:
     if replay_player is not None:
@@ -100,11 +100,11 @@ async def _log(
     if beginnings.is_default_start(options):
         first = beginnings.snapshot(options, system_fields)
     own = log(options, first)
-    return own if options.at is None else await past.at(own, options)
+    return own if options.at is None else await earlier.past.at(own, options)
 
 
 async def _keys(
-    options: Options, store: Store, start_snapshot: "snapshots.Snapshot | None"
+    options: Options, store: Store, start_snapshot: "earlier.snapshots.Snapshot | None"
 ) -> Keys:
     if options.database:
         return await SharedKeys.read(store)
@@ -118,9 +118,9 @@ def validated(options: Options) -> Options:
     Raises ValueError for options that request such a feature.
     """
     if options.at is not None:
-        options = past.validated(options)
+        options = earlier.past.validated(options)
     if options.replay is not None:
-        options = replay.validated(options)
+        options = earlier.replay.validated(options)
     return options
 
 
@@ -135,7 +135,7 @@ def store_options(options: Options) -> StoreOptions:
     )
 
 
-async def snapshot(options: Options) -> "snapshots.Snapshot | None":
+async def snapshot(options: Options) -> "earlier.snapshots.Snapshot | None":
     """Return the snapshot from which an in-memory server begins. Raises ValueError, OSError,
     LogError."""
     source = options.snapshot
@@ -144,18 +144,18 @@ async def snapshot(options: Options) -> "snapshots.Snapshot | None":
     if options.data is not None or options.database:
         raise ValueError("snapshot is for servers in memory: remove data or database")
     if isinstance(source, str | Path):
-        return await snapshots.load(source)
-    if not isinstance(source, snapshots.Snapshot):
+        return await earlier.snapshots.load(source)
+    if not isinstance(source, earlier.snapshots.Snapshot):
         raise TypeError(f"snapshot is a Snapshot or the path of a file, not {source!r}")
     return source
 
 
-async def player(options: Options) -> "replay.Player | None":
+async def player(options: Options) -> "earlier.replay.Player | None":
     """Return the player of a captured file, if the options name one. Raises StorageError,
     ValueError."""
     if options.replay is None:
         return None
-    return await replay.open_player(options.replay, options.speed)
+    return await earlier.replay.open_player(options.replay, options.speed)
 
 
 def log(options: Options, start_snapshot: Snapshot | None) -> Log:

@@ -12,21 +12,24 @@ from collections.abc import Callable
 from aiohttp import hdrs, web
 from aiohttp.http import WSMsgType
 
-from inkube.apiserver.streaming import sockets
+from inkube.apiserver import streaming
 from inkube.apiserver.watching.frames import Wire
 from inkube.schemas import status
 
 FAREWELL = 1.0
 """Seconds to wait for the client's closing handshake."""
 
-TEXT = Wire("text", sockets.message)
+
+def _text(frame: bytes) -> bytes:
+    return streaming.sockets.message(frame)
 
 
 def _binary(frame: bytes) -> bytes:
     """Return a frame as a message, without its length prefix: a message has a length itself."""
-    return sockets.message(frame[4:], WSMsgType.BINARY)
+    return streaming.sockets.message(frame[4:], WSMsgType.BINARY)
 
 
+TEXT = Wire("text", _text)
 BINARY = Wire("binary", _binary)
 
 
@@ -39,7 +42,7 @@ class Socket:
         self.response: web.StreamResponse = web.StreamResponse(status=101)
         if "://" not in request.headers.get(hdrs.ORIGIN, ""):
             raise status.forbidden("", "", "", "a watch over WebSocket takes an Origin header")
-        self._protocols = sockets.subprotocols(request)
+        self._protocols = streaming.sockets.subprotocols(request)
         if len(self._protocols) > 1:
             raise status.bad_request(
                 "missing or bad WebSocket-Protocol: a watch over WebSocket takes one, "
@@ -49,7 +52,7 @@ class Socket:
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self, request: web.BaseRequest, on_disconnect: Callable[[], None]) -> None:
-        socket = await sockets.accept(request, self._protocols, is_optional=True)
+        socket = await streaming.sockets.accept(request, self._protocols, is_optional=True)
         self.response = socket
         self._listener = asyncio.create_task(_listen(socket, on_disconnect))
 
@@ -72,5 +75,5 @@ class Socket:
 
 
 async def _listen(socket: web.WebSocketResponse, on_disconnect: Callable[[], None]) -> None:
-    await sockets.ignore(socket)
+    await streaming.sockets.ignore(socket)
     on_disconnect()

@@ -30,6 +30,7 @@ from aiohttp.http import HttpVersion11, WSMsgType
 from multidict import CIMultiDict
 from yarl import URL
 
+from inkube.apiserver import streaming
 from inkube.apiserver.http import (
     STALL_SECONDS,
     Connection,
@@ -43,7 +44,6 @@ from inkube.apiserver.http import (
     responses,
 )
 from inkube.apiserver.registry import User
-from inkube.apiserver.streaming import sockets
 from inkube.apiserver.watching.frames import Wire, http_chunk
 from inkube.apiserver.watching.watch import SLOW
 from inkube.schemas import status
@@ -159,11 +159,11 @@ class Socket:
         self._socket: web.WebSocketResponse
 
     def pack(self, message: bytes) -> bytes:
-        return sockets.message(message)
+        return streaming.sockets.message(message)
 
     async def open(self, request: web.BaseRequest) -> web.StreamResponse:
-        self._socket = await sockets.accept(
-            request, sockets.subprotocols(request)[:1], is_optional=True, max_size=LARGEST
+        self._socket = await streaming.sockets.accept(
+            request, streaming.sockets.subprotocols(request)[:1], is_optional=True, max_size=LARGEST
         )
         return self._socket
 
@@ -405,7 +405,7 @@ class Stream:
         headers = CIMultiDict(self._request.headers)
         for name in _OF_CONNECTION:
             headers.popall(name, None)
-        token = sockets.token(self._request)  # a browser's, among the subprotocols
+        token = streaming.sockets.token(self._request)  # a browser's, among the subprotocols
         if token:
             headers[hdrs.AUTHORIZATION] = f"Bearer {token}"
         headers[hdrs.ACCEPT] = message.accept
@@ -453,7 +453,7 @@ class SharedStreams:
 
     async def _open(self, request: Request, info: RequestInfo, user: User) -> web.StreamResponse:
         first = [_of_query(text) for text in info.query.getall("open", ())]
-        is_socket = hdrs.UPGRADE in request.headers and sockets.is_upgrade(request)
+        is_socket = hdrs.UPGRADE in request.headers and streaming.sockets.is_upgrade(request)
         carrier = Socket() if is_socket else Events(request)
         stream = Stream(request, user, carrier, self._serve)
         self._streams[stream.name] = stream
