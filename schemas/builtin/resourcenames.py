@@ -44,15 +44,18 @@ def may_overcommit(name: str) -> bool:
     return is_native(name) and not name.startswith(HUGE)
 
 
-_MOST_WHOLE = quantity.parse("9223372036854775")
-_LEAST_WHOLE = quantity.parse("-9223372036854775")
+_MILLI = -3
+_LOWEST = -(1 << 63)
 
 
 def is_whole(amount: quantity.Quantity) -> bool:
-    """Return whether the amount has no fraction. Go counts in milli, and what does not fit an int64
-    then has one."""
-    if amount.compare(_MOST_WHOLE) > 0 or amount.compare(_LEAST_WHOLE) < 0:
-        return False
+    """Return whether the amount has no fraction. Go counts in milli, and of an arbitrary decimal
+    only the low 64 bits (scale_int.go, scaledValue)."""
+    if amount.big and amount.scale > _MILLI:
+        factor = 10 ** min(amount.scale - _MILLI, 19)
+        low = amount.value * (factor if factor < -_LOWEST else _LOWEST) % (1 << 64)
+        signed = low if low < -_LOWEST else low + 2 * _LOWEST
+        return signed % 1000 == 0
     return amount.scale >= 0 or amount.value % 10**-amount.scale == 0
 
 
