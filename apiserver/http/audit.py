@@ -382,7 +382,11 @@ def event(
     noted = api_request.notes.annotations if api_request else {}
     if level == "Metadata":  # a patch can contain what the level leaves out
         noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}
-    result["annotations"] = {**decision, **noted, **_latencies(context, stage)}
+    result["annotations"] = {
+        **decision,
+        **noted,
+        **({} if request.is_long else _latencies(context, stage)),
+    }
     return result
 
 

@@ -81,7 +81,7 @@ class Notes:
         """The texts, in the order in which they were first added."""
         self.annotations: dict[str, str] = {}
         self.name = ""
-        """The name of a new object; "" for other requests."""
+        """The name of a new object; "" for other requests and for a generated one."""
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""

@@ -206,7 +206,9 @@ class Write:
 
     def give_name(self, name: str) -> None:
         """Set the name of a new object."""
-        self.name = self.notes.name = name
+        self.name = name
+        if not self.generated_prefix:  # a client did not send a generated one
+            self.notes.name = name
 
     def warn(self, text: str) -> None:
         """Add a Warning header, once."""

@@ -546,10 +546,15 @@ async def test_a_slow_request_has_annotations_about_its_time():
     lifetime.wait("mutating-webhook", 0.25)
     lifetime.wait("mutating-webhook", 0.5)
     request = audit.FinishedRequest(requests.parse("GET", MAPS), MAPS, (), "", 200)
-    for ago, told in ((0, set()), (1, {"mutating-webhook", "total"})):
+    for ago, is_long, told in (
+        (0, False, set()),
+        (1, True, set()),
+        (1, False, {"mutating-webhook", "total"}),
+    ):
         received = datetime.now(UTC) - timedelta(seconds=ago)
         context = audit.RequestContext("id", received, lifetime=lifetime)
-        annotations = audit.event(request, context, "Metadata")["annotations"]
+        finished = request._replace(is_long=is_long)
+        annotations = audit.event(finished, context, "Metadata")["annotations"]
         found = {
             name.removeprefix("apiserver.latency.k8s.io/"): value
             for name, value in annotations.items()
@@ -590,3 +595,11 @@ def test_an_invalid_policy_is_refused(tmp_path, change, why):
     with pytest.raises(ValueError, match="loading audit policy file: ") as error:
         audit.read_policy(file)
     assert why in str(error.value)
+
+
+@pytest.mark.asyncio
+async def test_generated_names_are_not_names_of_requests(tmp_path, web_of):
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}}
+    [event] = await asked(tmp_path, web_of, None, ("POST", MAPS, made))
+    assert event["responseStatus"]["code"] == 201
+    assert "name" not in event["objectRef"]
