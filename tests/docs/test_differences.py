@@ -51,6 +51,7 @@ SHOWN = {
     "Tokens are signed": "test_signatures_of_tokens",
     "Allocated addresses": "tests/apiserver/registry/test_service_ranges.py",
     "A ServiceCIDR": "tests/apiserver/registry/test_service_ranges.py",
+    "A status of a ResourceClaim": "tests/apiserver/auth/test_rights_to_devices.py",
     "`admin`, `edit`": "tests/apiserver/auth/test_nobody_gives_what_they_lack.py",
     "`resourceVersionMatch": "tests/apiserver/sources/test_the_past_is_served.py",
     "An orphaned": "tests/controllers/core/test_garbage_is_collected.py",
@@ -80,7 +81,9 @@ def lines() -> list[str]:
 
 @pytest.mark.parametrize("line", lines())
 def test_lines_are_shown(line):
-    [shown] = [shown for beginning, shown in SHOWN.items() if line.startswith(beginning)]
+    found = [shown for beginning, shown in SHOWN.items() if line.startswith(beginning)]
+    assert len(found) == 1, f"show this line by a test, and name it in SHOWN: {line}"
+    [shown] = found
     assert (ROOT / shown).is_file() if "/" in shown else shown in globals()
 
 
