@@ -93,6 +93,12 @@ class Quantity:
             return None
         return _upscaled(self.value, self.scale)
 
+    def scaled(self, scale: int) -> int:
+        """ScaledValue: the amount in units of 10^scale, rounded up."""
+        if self.scale >= scale:
+            return self.value * int(10 ** (self.scale - scale))
+        return _rounded_up(self.value, self.scale, scale)
+
     def as_float(self) -> float:
         """AsApproximateFloat64."""
         try:

@@ -1,5 +1,7 @@
 from inkube.apiserver.admission import configfile as configfile
+from inkube.apiserver.admission import coveringquotas as coveringquotas
 from inkube.apiserver.admission import names as names
+from inkube.apiserver.admission import podresize as podresize
 from inkube.apiserver.admission.accounts import ServiceAccounts as ServiceAccounts
 from inkube.apiserver.admission.certificates import CertificateApproval as CertificateApproval
 from inkube.apiserver.admission.certificates import CertificateSigning as CertificateSigning

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inkube.apiserver.admission import eventrates, podsecurity
+from inkube.apiserver.admission import coveringquotas, eventrates, podsecurity
 from inkube.schemas import golang
 from inkube.schemas.objects import Object
 
@@ -25,6 +25,7 @@ class Settings(NamedTuple):
     node_selectors: Mapping[str, str] = {}
     default_tolerations: Sequence[Object] = ()
     allowed_tolerations: Sequence[Object] = ()
+    quota_limits: Sequence["coveringquotas.Limit"] = ()
 
 
 def read(path: Path | None) -> Settings:
@@ -102,9 +103,18 @@ def _tolerations(configuration: Object) -> Object:
     }
 
 
+def _quota_limits(configuration: Object) -> Object:
+    if configuration.get("kind") == "Configuration":
+        _check_kind(configuration, "resourcequota.admission.k8s.io", "Configuration")
+    else:
+        _check_kind(configuration, "apiserver.config.k8s.io", "ResourceQuotaConfiguration")
+    return {"quota_limits": coveringquotas.limits(configuration)}
+
+
 _READERS: Mapping[str, Callable[[Object], Object]] = {
     "EventRateLimit": _event_limits,
     "PodNodeSelector": _node_selectors,
     "PodSecurity": _pod_security,
     "PodTolerationRestriction": _tolerations,
+    "ResourceQuota": _quota_limits,
 }

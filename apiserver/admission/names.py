@@ -20,6 +20,7 @@ KNOWN = frozenset(
         "EventRateLimit",
         "ExtendedResourceToleration",
         "ImagePolicyWebhook",
+        "JobValidation",
         "LimitPodHardAntiAffinityTopology",
         "LimitRanger",
         "MutatingAdmissionPolicy",
@@ -31,7 +32,10 @@ KNOWN = frozenset(
         "NodeRestriction",
         "OwnerReferencesPermissionEnforcement",
         "PersistentVolumeClaimResize",
+        "PodGroupProtection",
+        "PodGroupWorkloadExists",
         "PodNodeSelector",
+        "PodResizeValidator",
         "PodSecurity",
         "PodTolerationRestriction",
         "PodTopologyLabels",
@@ -76,7 +80,10 @@ UNSUPPORTED = {
 WITHOUT_EFFECT = {
     "AlwaysAdmit": "it admits everything, as in kube-apiserver",
     "ClusterTrustBundleAttest": "ClusterTrustBundles are not served",
+    "JobValidation": "its feature gate is off",
     "NodeDeclaredFeatureValidator": "its feature gate is off",
+    "PodGroupProtection": "PodGroups are not served",
+    "PodGroupWorkloadExists": "PodGroups are not served",
 }
 """Plugins that change nothing, and why. Upstream's do not either on a server with these groups and
 gates."""

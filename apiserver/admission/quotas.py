@@ -27,7 +27,7 @@ from inkube.schemas.quantity import Quantity
 from inkube.storage import Entry, Store, writes
 
 _PODS = ("", "pods")
-_PREFIX = keys.prefix("resourcequotas")
+PREFIX = keys.prefix("resourcequotas")
 
 
 class QuotaAdmission(OnDemand):
@@ -39,16 +39,12 @@ class QuotaAdmission(OnDemand):
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._limited = StoreCache(store, (_PREFIX,), partial(_namespaces, store))
+        self._limited = StoreCache(store, (PREFIX,), partial(_namespaces, store))
         """The namespaces with quotas."""
         super().__init__(self._limited)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        if not resource.namespaced:
-            return False
-        place = (resource.group, resource.plural)
-        changes = quotas.charges_updates(*place) or place == _PODS
-        return operation == "CREATE" or (operation == "UPDATE" and changes)
+        return counts(resource, operation)
 
     async def validate(self, write: Write) -> None:
         if write.request.namespace in self._limited.value:
@@ -60,7 +56,7 @@ class QuotaAdmission(OnDemand):
         if request.namespace not in self._limited.value:
             return None
         matching = self._matching(write)
-        asked = _requested(write) if matching else {}
+        asked = requested(write) if matching else {}
         if not asked:
             return None
         charges = (partial(self._charge, write, entry.key, asked) for entry in matching)
@@ -70,9 +66,9 @@ class QuotaAdmission(OnDemand):
     def _matching(self, write: Write) -> list[Entry]:
         """Return the quotas that apply to the write."""
         request = write.request
-        if not _is_counted(write):
+        if not is_counted(write):
             return []
-        entries = self._store.list(f"{_PREFIX}{request.namespace}/")
+        entries = self._store.list(f"{PREFIX}{request.namespace}/")
         place, obj = (request.resource.group, request.resource.plural), write.object or {}
         return [
             entry
@@ -125,9 +121,18 @@ class QuotaAdmission(OnDemand):
         return quotas.total(entry.value, name, objects)
 
 
+def counts(resource: Resource, operation: Operation) -> bool:
+    """Return whether writes of a kind can change usage."""
+    if not resource.namespaced:
+        return False
+    place = (resource.group, resource.plural)
+    changes = quotas.charges_updates(*place) or place == _PODS
+    return operation == "CREATE" or (operation == "UPDATE" and changes)
+
+
 def _namespaces(store: Store) -> frozenset[str]:
     """Return the namespaces with quotas."""
-    return frozenset(entry.key.split("/")[3] for entry in store.list(_PREFIX))
+    return frozenset(entry.key.split("/")[3] for entry in store.list(PREFIX))
 
 
 def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
@@ -144,7 +149,7 @@ def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
     return writes.Update(entry.key, quota, entry.revision)
 
 
-def _is_counted(write: Write) -> bool:
+def is_counted(write: Write) -> bool:
     """Return whether the write can change usage. Writes to most subresources cannot."""
     request = write.request
     if request.subresource:  # for example, a token is not another service account
@@ -153,7 +158,7 @@ def _is_counted(write: Write) -> bool:
     return not (pods and write.operation == "UPDATE")
 
 
-def _requested(write: Write) -> quotas.Amounts:
+def requested(write: Write) -> quotas.Amounts:
     """Return the difference in usage between the new object and the old one."""
     place = (write.request.resource.group, write.request.resource.plural)
     used = quotas.usage(*place, write.object or {})

@@ -158,6 +158,7 @@ def in_order(
         ),
         _late_plugin("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
         _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
+        *_resizes(store, minor),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher),
         policies.ValidatingPolicies(store, resources, authorizer),
@@ -165,6 +166,7 @@ def in_order(
         declared_kinds,
         *security.escalation,
         QuotaAdmission(store),  # last, because it counts the objects that it admits
+        *_covering_quotas(store, settings() if config_file else None),
     ]
     return [plugin for plugin in every if plugin.name not in left_out]
 
@@ -173,6 +175,20 @@ def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]
     if not gates.is_on("DRAResourceClaimGranularStatusAuthorization", minor):
         return ()
     return (_late_plugin("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
+
+
+def _resizes(store: Store, minor: int) -> tuple[LatePlugin, ...]:
+    if minor < admission.podresize.SINCE:
+        return ()
+    name = "PodResizeValidator"
+    return (_late_plugin(name, (_PODS,), lambda: admission.podresize.PodResizeValidator(store)),)
+
+
+def _covering_quotas(
+    store: Store, settings: "admission.configfile.Settings | None"
+) -> tuple[Plugin, ...]:
+    limits = settings.quota_limits if settings else ()
+    return (admission.coveringquotas.CoveringQuotas(store, limits),) if limits else ()
 
 
 def _settings(

@@ -224,13 +224,20 @@ def _devices(request: Object) -> Amounts:
 
 def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
     """Return whether the object matches every scope of the quota."""
+    return all(is_in_scope(requirement, group, plural, obj) for requirement in scopes(quota))
+
+
+def scopes(quota: Object) -> list[Object]:
+    """Return the scopes of a quota, as requirements."""
     spec = quota.get("spec") or {}
-    wanted = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
-    wanted += (spec.get("scopeSelector") or {}).get("matchExpressions") or ()
-    return all(_in_scope(requirement, group, plural, obj) for requirement in wanted)
+    wanted: list[Object] = [
+        {"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()
+    ]
+    return wanted + list((spec.get("scopeSelector") or {}).get("matchExpressions") or ())
 
 
-def _in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool:
+def is_in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bool:
+    """Return whether the object matches a requirement on a scope."""
     scope, spec = requirement.get("scopeName"), obj.get("spec") or {}
     if scope == "VolumeAttributesClass" and (group, plural) == ("", "persistentvolumeclaims"):
         observed = obj.get("status") or {}

@@ -294,7 +294,7 @@ async def test_defaults_and_exemptions_of_pod_security(tmp_path):
             "- {name: PodSecurity, configuration: {kind: Other}}",
             "expected PodSecurityConfiguration",
         ),
-        ("- {name: ResourceQuota, configuration: {}}", '"ResourceQuota" cannot be configured'),
+        ("- {name: Priority, configuration: {}}", '"Priority" cannot be configured'),
         (RATES.replace("burst: 1", "burst: 0"), "limits\\[0\\].burst: Invalid value: 0"),
     ],
     ids=["kind", "unsupported", "limit"],

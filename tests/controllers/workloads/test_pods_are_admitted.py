@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 import workloads as w
 
+from inkube import StatusError
 from inkube.controllers.workloads import capacity
 
 pytestmark = pytest.mark.kube_workloads(bare_pods_run=True)
@@ -132,21 +133,31 @@ def test_a_resize_is_carried_out_and_reported_where_there_is_room(kube):
     assert pending["message"] == (
         "Node didn't have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"
     )
-    got, pending = resize(kube, cpu="5", memory="1Gi")
-    assert (got["allocatedResources"]["cpu"], pending["reason"]) == ("2", "Infeasible")
-    assert (
-        pending["message"]
-        == "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
-    )
+    with pytest.raises(StatusError, match="cpu, requested: 5000, allocatable: 4000"):
+        resize(kube, cpu="5", memory="1Gi")
     got, pending = resize(kube, cpu="2", memory="1Gi")
     assert (got["allocatedResources"]["cpu"], pending) == ("2", None)
     events = {each["reason"]: each for each in kube.client.list(w.EVENTS)}
-    assert set(events) >= {"ResizeStarted", "ResizeCompleted", "ResizeDeferred", "ResizeInfeasible"}
+    assert set(events) >= {"ResizeStarted", "ResizeCompleted", "ResizeDeferred"}
     assert events["ResizeDeferred"]["message"] == (
         'Pod resize Deferred: {"containers":[{"name":"c","resources":{"limits":{"cpu":"3",'
         '"memory":"1Gi"},"requests":{"cpu":"3","memory":"1Gi"}}}],"generation":3,"error":'
         '"Node didn\'t have enough resource: cpu, requested: 3000, used: 2000, capacity: 4000"}'
     )
+
+
+@pytest.mark.kube_options(disable_admission_plugins=["PodResizeValidator"])
+def test_a_kubelet_finds_a_resize_infeasible(kube):
+    small(kube)
+    bound(kube, requests={"cpu": "1"})
+    kube.settled()
+    _, pending = resize(kube, cpu="5")
+    assert pending["reason"] == "Infeasible"
+    assert (
+        pending["message"]
+        == "Node didn't have enough capacity: cpu, requested: 5000, capacity: 4000"
+    )
+    assert "ResizeInfeasible" in {each["reason"] for each in kube.client.list(w.EVENTS)}
 
 
 def test_a_deferred_resize_is_tried_again(kube):
