@@ -1,9 +1,10 @@
 """Impersonation: the Impersonate headers and the permissions that they need.
 
 The requesting user needs, checked in this order: `impersonate-on:MODE:VERB` on the requested
-resource together with `impersonate:MODE` on the impersonated user (MODE is `arbitrary-node`,
-`serviceaccount` or `user-info`), or plain `impersonate`. If all fail, the response is the rejection
-of the first. Follows apiserver/pkg/endpoints/filters/impersonation.
+resource together with `impersonate:MODE` on the impersonated user (MODE is `associated-node`,
+`arbitrary-node`, `serviceaccount` or `user-info`), or plain `impersonate`. If all fail, the
+response is the rejection of the first. A mode never gives the group `system:masters`. Follows
+apiserver/pkg/endpoints/filters/impersonation.
 """
 
 from collections.abc import Iterator
@@ -16,14 +17,16 @@ from inkube.apiserver.auth import serviceaccounts
 from inkube.apiserver.auth.attributes import (
     ANONYMOUS,
     AUTHENTICATED,
+    MASTERS,
     UNAUTHENTICATED,
     Attributes,
     refusal,
 )
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.registry import User
-from inkube.schemas import status
+from inkube.schemas import fielderrors, status
 from inkube.schemas.golang import quote
+from inkube.schemas.metadata import names
 
 USER = istr("Impersonate-User")  # found in half the time of a str
 PLAIN = "impersonate"
@@ -32,7 +35,13 @@ _FIRST = frozenset("Ii")
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
-_NODE, _NODES, _NODE_MODE = "system:node:", "system:nodes", "arbitrary-node"
+_NODE, _NODES = "system:node:", "system:nodes"
+_ASSOCIATED, _ARBITRARY = "associated-node", "arbitrary-node"
+_NODE_MODES = (_ASSOCIATED, _ARBITRARY)
+_NODE_OF_ACCOUNT = "authentication.kubernetes.io/node-name"
+_KEYS_OF_ACCOUNT = "authentication.kubernetes.io/associated-node-keys"
+_MANY = 4
+"""Groups or extra values from which on one permission for all of them is sufficient."""
 _GROUP_OF_MODES = "authentication.k8s.io"
 Headers = CIMultiDictProxy[str]
 
@@ -81,15 +90,8 @@ def become(
     """
     first: Attributes | None = None
     reason = ""
-    for mode in _modes(target) if constrained else (_Mode(),):
-        denied = next(
-            (
-                (need, decision.reason)
-                for need in mode.required_permissions(target, attributes)
-                if not (decision := authorizer.decide(need)).allowed
-            ),
-            None,
-        )
+    for mode in _modes(target, attributes.user) if constrained else (_Mode(),):
+        denied = mode.first_denial(target, attributes, authorizer)
         if denied is None:
             return _as_user(target, mode), mode.verb
         if first is None:
@@ -97,6 +99,25 @@ def become(
     if first is None:
         raise AssertionError("unreachable: the plain mode is always tried")
     raise refusal(first, reason)
+
+
+class _Need(NamedTuple):
+    """A necessary permission."""
+
+    permission: Attributes
+    forbidden: str = ""
+    """Why nobody can have it; "" if the authorizer decides."""
+    wider: Attributes | None = None
+    """Another permission that is sufficient instead."""
+
+    def denial(self, authorizer: Authorizer) -> tuple[Attributes, str] | None:
+        """Return the permission and the reason why it is missing; None if the user has it."""
+        if self.forbidden:
+            return self.permission, self.forbidden
+        if self.wider is not None and authorizer.decide(self.wider).allowed:
+            return None
+        decision = authorizer.decide(self.permission)
+        return None if decision.allowed else (self.permission, decision.reason)
 
 
 class _Mode(NamedTuple):
@@ -109,35 +130,84 @@ class _Mode(NamedTuple):
         """The verb of the permission for the impersonated user."""
         return f"{PLAIN}:{self.name}" if self.name else PLAIN
 
-    def required_permissions(self, target: User, attributes: Attributes) -> Iterator[Attributes]:
+    def first_denial(
+        self, target: User, attributes: Attributes, authorizer: Authorizer
+    ) -> tuple[Attributes, str] | None:
+        """Return the first missing permission with the reason; None if none is missing."""
+        denials = (need.denial(authorizer) for need in self._needs(target, attributes))
+        return next((denial for denial in denials if denial is not None), None)
+
+    def _needs(self, target: User, attributes: Attributes) -> Iterator[_Need]:
         """Yield the necessary permissions, in the order of their checks."""
+        if self.name == _ASSOCIATED:
+            attributes = attributes._replace(user=_without_node(attributes.user))
         if self.name:
-            yield attributes._replace(verb=f"impersonate-on:{self.name}:{attributes.verb}")
+            yield _Need(attributes._replace(verb=f"impersonate-on:{self.name}:{attributes.verb}"))
         group = _GROUP_OF_MODES if self.name else ""
-        base = Attributes(attributes.user, self.verb, group=group, version="v1")
+        named = Attributes(attributes.user, self.verb, group=group, version="v1")
         account = serviceaccounts.split_username(target.name)
-        if self.name == _NODE_MODE:
-            yield base._replace(resource="nodes", name=target.name.removeprefix(_NODE))
+        if self.name in _NODE_MODES:
+            node = "*" if self.name == _ASSOCIATED else target.name.removeprefix(_NODE)
+            yield _Need(named._replace(resource="nodes", name=node))
         elif account is not None:
-            yield base._replace(resource="serviceaccounts", namespace=account[0], name=account[1])
+            namespace, name = account
+            yield _Need(named._replace(resource="serviceaccounts", namespace=namespace, name=name))
         else:
-            yield base._replace(resource="users", name=target.name)
-        for name in target.groups:
-            yield base._replace(resource="groups", name=name)
-        base = base._replace(group=_GROUP_OF_MODES)
+            yield _Need(named._replace(resource="users", name=target.name))
+        other = named._replace(group=_GROUP_OF_MODES)
         if target.uid:
-            yield base._replace(resource="uids", name=target.uid)
+            yield _Need(other._replace(resource="uids", name=target.uid))
+        yield from self._group_needs(target, named._replace(resource="groups"))
+        yield from self._extra_needs(target, other._replace(resource="userextras"))
+
+    def _group_needs(self, target: User, base: Attributes) -> Iterator[_Need]:
+        if self.name and "" in target.groups:
+            yield _Need(base, "impersonating the empty string group is not allowed")
+        if self.name and MASTERS in target.groups:
+            why = f"impersonating the {MASTERS} group is not allowed"
+            yield _Need(base._replace(name=MASTERS), why)
+        is_many = self.name and len(target.groups) >= _MANY
+        wider = base._replace(name="*") if is_many else None
+        for name in target.groups:
+            yield _Need(base._replace(name=name), wider=wider)
+
+    def _extra_needs(self, target: User, base: Attributes) -> Iterator[_Need]:
+        wrong = _wrong_with_extra(target) if self.name else ""
+        if wrong:
+            yield _Need(base, wrong)
+        number = sum(len(values) for _, values in target.extra)
+        wider = None
+        if self.name and number >= _MANY:
+            wider = base._replace(subresource="*", name="*")
         for key, values in target.extra:
             for value in values:
-                yield base._replace(resource="userextras", subresource=key, name=value)
+                yield _Need(base._replace(subresource=key, name=value), wider=wider)
 
 
-def _modes(target: User) -> Iterator[_Mode]:
+def _wrong_with_extra(target: User) -> str:
+    """Return why a mode cannot give these extra values; "" if it can (validateExtra)."""
+    for key, values in target.extra:
+        if not key:
+            return "impersonating the empty string key in extra is not allowed"
+        errors = names.domain_prefixed_path(key, "extra.key")
+        if errors:
+            why = fielderrors.joined(errors)
+            return f"impersonating an invalid key in extra is not allowed: {why}"
+        if "" in values:
+            return "impersonating the empty string value in extra is not allowed"
+    return ""
+
+
+def _modes(target: User, requester: User) -> Iterator[_Mode]:
+    """Yield the modes that fit both users."""
     is_account = serviceaccounts.split_username(target.name) is not None
     only_name = not (target.uid or target.groups or target.extra)
-    if target.name.startswith(_NODE):
+    node = target.name.removeprefix(_NODE)
+    if target.name.startswith(_NODE) and not names.dns1123_subdomain(node):
+        if only_name and _node_of(requester) == node:
+            yield _Mode(_ASSOCIATED)
         if only_name:
-            yield _Mode(_NODE_MODE)
+            yield _Mode(_ARBITRARY)
     elif not is_account:
         yield _Mode("user-info")
     elif only_name:
@@ -145,9 +215,22 @@ def _modes(target: User) -> Iterator[_Mode]:
     yield _Mode()
 
 
+def _node_of(user: User) -> str:
+    """Return the node to which the token of a service account is bound; "" for other users."""
+    values = dict(user.extra).get(_NODE_OF_ACCOUNT, ())
+    is_account = serviceaccounts.split_username(user.name) is not None
+    return values[0] if is_account and len(values) == 1 else ""
+
+
+def _without_node(user: User) -> User:
+    """Return a service account as authorizers see it in the mode of associated nodes: with the keys
+    of its extra values only, so that one permission holds on all nodes."""
+    return user._replace(extra=((_KEYS_OF_ACCOUNT, tuple(sorted(key for key, _ in user.extra))),))
+
+
 def _as_user(target: User, mode: _Mode) -> User:
     """Return the impersonated user with the groups that all users of its type have."""
-    groups = (_NODES,) if mode.name == _NODE_MODE else target.groups
+    groups = (_NODES,) if mode.name in _NODE_MODES else target.groups
     account = serviceaccounts.split_username(target.name)
     if account is not None and not groups:
         groups = serviceaccounts.groups(account[0])
