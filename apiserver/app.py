@@ -374,6 +374,8 @@ class App:
             if flow.is_watch:  # it has seats only until it begins
                 flow.leave(work)
                 work = None
+        if audit_context is not None:
+            audit_context.decision = "allow"
         try:
             if parts.faults is not None and parts.faults.rules is not None:
                 agent = request.headers.get(hdrs.USER_AGENT, "")
@@ -568,6 +570,8 @@ def _note_access(context: "http.audit.RequestContext", request: Request) -> None
     """Note what is known about the access of a request since its user was identified."""
     context.impersonation, context.reason = request.impersonation, request.reason
     context.lifetime = request.lifetime
+    if request.is_forbidden and not context.decision:  # everybody may use some paths
+        context.decision = "forbid"
     if request.impersonation is not None:
         context.user = request.impersonation.user
 

@@ -64,7 +64,11 @@ class GuardedAccess:
             request.reason = decision.reason
         if not decision.allowed:
             if decision.error:
+                if isinstance(request, Request):
+                    request.reason = "internal error"
                 raise internal_in_plain(requests.raw_target(request), decision.error)
+            if isinstance(request, Request):
+                request.is_forbidden = True
             raise attributes.refusal(action, decision.reason)
         return user
 

@@ -71,7 +71,7 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
         info.namespace,
         info.name or info.selected_name,
     )
-    if info.query and verb in _SELECTING:
+    if info.query and verb in _SELECTING and not info.deprecated_prefix:
         fields, labels = info.query.get("fieldSelector", ""), info.query.get("labelSelector", "")
         return action._replace(field_selector=fields, label_selector=labels)
     return action

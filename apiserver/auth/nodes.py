@@ -131,7 +131,7 @@ class NodeAuthorizer:
                 "only the following verbs are allowed for a ResourceSlice: get, watch, list, "
                 "create, update, patch, delete, deletecollection",
             )
-        if not self._uses_selectors or _selects(action, "nodeName", node):
+        if not self._uses_selectors or _selects(action, "spec.nodeName", node):
             return YES
         why = "can only list/watch/deletecollection resourceslices with nodeName field selector"
         return Decision(False, why)

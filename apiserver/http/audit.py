@@ -52,6 +52,8 @@ class RequestContext:
     """The user as whom the request continued; None if it is `user`."""
     lifetime: Lifetime | None = None
     """Where the request waited; None if it has no time limit."""
+    decision: Literal["", "allow", "forbid"] = ""
+    """Whether the request is authorized; "" if it ended before that was decided."""
     reason: str = ""
     """Why the request is authorized or not; "" without a reason."""
     is_received: bool = False
@@ -374,19 +376,21 @@ def event(
     result["stageTimestamp"] = _micro(datetime.now(UTC) if is_response else context.received)
     if not is_response or (request.attempted and stage == STARTED):
         return result
-    allowed = api_request is not None or request.code not in (401, 403)
-    decision = {
-        "authorization.k8s.io/decision": "allow" if allowed else "forbid",
-        "authorization.k8s.io/reason": context.reason,
-    }
+    decision: dict[str, str] = {}
+    if context.decision:
+        decision["authorization.k8s.io/decision"] = context.decision
+    if context.decision or context.reason:
+        decision["authorization.k8s.io/reason"] = context.reason
     noted = api_request.notes.annotations if api_request else {}
     if level == "Metadata":  # a patch can contain what the level leaves out
         noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}
-    result["annotations"] = {
+    annotations = {
         **decision,
         **noted,
         **({} if request.is_long else _latencies(context, stage)),
     }
+    if annotations:
+        result["annotations"] = annotations
     return result
 
 

@@ -45,6 +45,8 @@ class Request(BaseRequest):
     """The authenticated and the impersonated user; None if the user acts as itself."""
     reason = ""
     """Why its user may do it, or not; "" without a reason."""
+    is_forbidden = False
+    """Whether an authorizer decided that its user may not do it."""
     flow: Any = None
     """Its `auth.Flow`; None until it is found."""
     lifetime: Lifetime | None = None

@@ -41,6 +41,8 @@ _SHAPE: objects.Shape = {
 }
 _MAX_CONDITIONS = 64
 _LONGEST = 30.0  # seconds that a webhook may take
+_DEFAULT_TTLS: Final = {"authorizedTTL": 300.0, "unauthorizedTTL": 30.0}
+"""Seconds instead of 0 or no value (SetDefaults_WebhookConfiguration)."""
 _IN_CLUSTER, _FILE = "InClusterConfig", "KubeConfigFile"
 
 
@@ -108,7 +110,9 @@ def _webhook(
 
 
 def _ttl(spec: Object, member: str, switch: str) -> float:
-    return 0.0 if spec.get(switch) is False else _seconds(spec[member])
+    if spec.get(switch) is False:
+        return 0.0
+    return _seconds(spec.get(member) or "0s") or _DEFAULT_TTLS[member]
 
 
 def _seconds(duration: str) -> float:
@@ -167,7 +171,9 @@ def _webhook_problems(place: str, spec: Object) -> Iterator[FieldError]:
         ("authorizedTTL", float("inf"), "must be > 0s"),
         ("unauthorizedTTL", float("inf"), "must be > 0s"),
     ):
-        yield from _duration_problems(f"{place}.{member}", spec.get(member), limit, why)
+        is_required = member not in _DEFAULT_TTLS
+        path = f"{place}.{member}"
+        yield from _duration_problems(path, spec.get(member), limit, why, is_required)
     yield from _choice_problems(
         f"{place}.subjectAccessReviewVersion",
         spec.get("subjectAccessReviewVersion"),
@@ -185,14 +191,17 @@ def _webhook_problems(place: str, spec: Object) -> Iterator[FieldError]:
     yield from _connection_problems(f"{place}.connectionInfo", connection)
 
 
-def _duration_problems(path: str, value: Any, limit: float, why: str) -> Iterator[FieldError]:
+def _duration_problems(
+    path: str, value: Any, limit: float, why: str, is_required: bool
+) -> Iterator[FieldError]:
     try:
         seconds = _seconds(value or "0s")
     except (ValueError, TypeError) as error:
         yield fielderrors.invalid(path, value, str(error))
         return
     if not seconds:
-        yield fielderrors.required(path)
+        if is_required:
+            yield fielderrors.required(path)
     elif not 0 < seconds <= limit:
         yield fielderrors.invalid(path, value, why)
 

@@ -85,7 +85,7 @@ async def served(folder, **options):
 
 def webhook(reviewer, **members):
     return {
-        "authorizedTTL": "5m", "unauthorizedTTL": "30s", "timeout": "3s",
+        "unauthorizedTTL": "0s", "timeout": "3s",  # their default is used, also instead of 0
         "subjectAccessReviewVersion": "v1", "matchConditionSubjectAccessReviewVersion": "v1",
         "failurePolicy": "NoOpinion",
         "connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": str(reviewer.kubeconfig)},
@@ -139,6 +139,10 @@ async def test_a_webhook_decides_before_and_after_others(tmp_path, reviewer) -> 
         clock.advance(301)
         assert (await request("ada", "GET", f"{MAPS}?labelSelector=a%3Db,c"))[0] == 200
         assert len(reviewer.specs) == 2
+        for seconds, asked in ((0, 3), (29, 3), (2, 4)):
+            clock.advance(seconds)
+            assert (await request("one", "GET", MAPS))[0] == 403
+            assert len(reviewer.specs) == asked
         code, body = await request("ada", "GET", "/api/v1/namespaces/default/secrets")
         assert (code, body["message"].rpartition(": ")[2]) == (403, "no secrets")
         assert (await request("admin", "GET", "/api/v1/secrets"))[0] == 200
@@ -330,6 +334,16 @@ async def test_a_kubelet_reads_what_the_pods_on_its_node_need(tmp_path) -> None:
             ("/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/two", 403),
         ):
             assert (await request("one", "GET", path))[0] == own, path
+        slices = "/apis/resource.k8s.io/v1/resourceslices?fieldSelector=spec.nodeName%3D"
+        for method, path, code in (
+            ("GET", f"{slices}one", 200),
+            ("GET", f"{slices}two", 403),
+            ("DELETE", f"{slices}one", 200),
+            ("DELETE", f"{slices}two", 403),
+            # selectors of requests with the verb in the path are not authorized
+            ("GET", "/api/v1/watch/pods?fieldSelector=spec.nodeName%3Done", 403),
+        ):
+            assert (await request("one", method, path))[0] == code, (method, path)
         for path in (f"{default}/secrets/key", "/api/v1/persistentvolumes/pv", f"{default}/pods/p"):
             code, body = await request("two", "GET", path)
             assert code == 403

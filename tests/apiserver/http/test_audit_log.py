@@ -168,6 +168,11 @@ async def test_a_user_that_acts_as_another_is_named_beside_it(tmp_path, web_of, 
     assert "impersonatedUser" not in ann
     assert [each["user"]["username"] for each in others] == ["ben", "ben"]
     assert ("impersonatedUser" in others[0]) is (mode == "AlwaysAllow"), "not if it is refused"
+    decisions = [
+        each.get("annotations", {}).get("authorization.k8s.io/decision") for each in others
+    ]
+    # a refused impersonation ends a request before it is authorized
+    assert decisions == (["allow", "allow"] if mode == "AlwaysAllow" else [None, "forbid"])
 
 
 _TO_STANDARD_OUTPUT = """
@@ -552,7 +557,7 @@ async def test_a_slow_request_has_annotations_about_its_time():
         (1, False, {"mutating-webhook", "total"}),
     ):
         received = datetime.now(UTC) - timedelta(seconds=ago)
-        context = audit.RequestContext("id", received, lifetime=lifetime)
+        context = audit.RequestContext("id", received, lifetime=lifetime, decision="allow")
         finished = request._replace(is_long=is_long)
         annotations = audit.event(finished, context, "Metadata")["annotations"]
         found = {
