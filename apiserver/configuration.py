@@ -29,6 +29,7 @@ _SERVICE_RANGE = "10.0.0.0/16"
 _PORTS = re.compile(r"[0-9]{1,5}-[0-9]{1,5}", re.ASCII)
 _HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
+_STRICT_TRANSPORT = re.compile(r"max-age=[^=;\s]*|includeSubDomains|preload")
 
 ADDRESS = "Address"
 DATA = "Data"
@@ -423,6 +424,11 @@ class ServerOptions:
         "Allow web pages whose origin matches a regular expression, such as "
         "`//example\\.com(:|$)`.",
     )
+    strict_transport_security_directives: Sequence[str] = option(
+        (),
+        "Directives of the header Strict-Transport-Security, which every response over TLS then "
+        "has: `max-age=31536000`, `includeSubDomains`, `preload`.",
+    )
     allow_hosts: Sequence[str] = option(
         (),
         "Host name of an open server in addition to localhost, such as that of a proxy. For "
@@ -541,6 +547,12 @@ class Options(ServerOptions):
                     "allow_origins",
                     f"{origin!r} is not an origin; use scheme, host and port without a path, "
                     "such as http://localhost:3000, or * for all origins",
+                )
+        for directive in self.strict_transport_security_directives:
+            if _STRICT_TRANSPORT.fullmatch(directive) is None:
+                raise BadOption(
+                    "strict_transport_security_directives",
+                    f"{directive!r} is not max-age=SECONDS, includeSubDomains or preload",
                 )
         for host in self.allow_hosts:
             if _HOST.fullmatch(host) is None:

@@ -68,7 +68,8 @@ async def open_listener(
     tls = security.context(options, certificate)
     origins, budget = security.origins(options), Budget()
     startup_handler = StartupHandler(lambda: progress.stage)
-    server = webserver.server(startup_handler, origins, budget, options.http)
+    strict = () if tls is None else options.strict_transport_security_directives
+    server = webserver.server(startup_handler, origins, budget, options.http, strict)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
     stack.callback(_release, server, startup_handler)

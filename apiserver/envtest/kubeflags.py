@@ -81,6 +81,7 @@ SUPPORTED: Mapping[str, Flag] = {
     "service-account-key-file": Flag("text", "What those tokens are checked with."),
     "service-account-signing-key-file": Flag("text", "What those tokens are signed with."),
     "service-cluster-ip-range": Flag("list", "Where addresses of services are from."),
+    "strict-transport-security-directives": Flag("list", "The header of HSTS: max-age=31536000."),
     "tls-cert-file": Flag("text", "Certificate to serve."),
     "tls-private-key-file": Flag("text", "Its key."),
     "token-auth-file": Flag("text", "CSV: token,user,uid,groups."),
@@ -129,8 +130,8 @@ UNSUPPORTED_OPTIONS = (
     "allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics",
     "egress-selector-config-file", "kubernetes-service-node-port",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
-    "show-hidden-metrics-for-version", "strict-transport-security-directives",
-    "tls-cipher-suites", "tls-sni-cert-key", "tracing-config-file",
+    "show-hidden-metrics-for-version", "tls-cipher-suites", "tls-sni-cert-key",
+    "tracing-config-file",
 )  # fmt: skip
 """Flags that this server cannot follow, although they change what a client sees."""
 
@@ -164,6 +165,9 @@ def options(arguments: Arguments) -> dict[str, Any]:
         ),
         "runtime_config": _switches(arguments),
         "service_account_jwks_uri": arguments.last("service-account-jwks-uri"),
+        "strict_transport_security_directives": tuple(
+            arguments.all("strict-transport-security-directives")
+        ),
         "tls_min_version": _TLS[arguments.last("tls-min-version", "VersionTLS12")],
         "host": arguments.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
         "port": _port(arguments.last("secure-port", "6443")),

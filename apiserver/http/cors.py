@@ -106,6 +106,24 @@ class Origins:
         headers.add("Vary", "Origin")
 
 
+class AddedHeaders:
+    """The headers that a server adds to every response: those of CORS, and
+    `Strict-Transport-Security` with these directives (apiserver/pkg/server/filters/hsts.go)."""
+
+    def __init__(self, origins: Origins, strict_transport: Sequence[str] = ()) -> None:
+        self._origins = origins
+        self._strict_transport = "; ".join(strict_transport)
+
+    def __bool__(self) -> bool:
+        return bool(self._origins or self._strict_transport)
+
+    def add_to(self, headers: "CIMultiDict[str]", origin: str) -> None:
+        """Add the headers to those of a response for a page of that origin; "" without one."""
+        if self._strict_transport:
+            headers.setdefault("Strict-Transport-Security", self._strict_transport)
+        self._origins.set_headers(origin, headers)
+
+
 def _is_same_origin(origin: str, request: web.BaseRequest) -> bool:
     """Return whether a page's origin is this server."""
     scheme, _, host = origin.partition("://")

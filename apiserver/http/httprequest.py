@@ -16,7 +16,7 @@ from aiohttp.web_request import BaseRequest
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.cors import AddedHeaders
 from inkube.apiserver.registry import Lifetime, User
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -37,8 +37,8 @@ class Request(BaseRequest):
 
     head: RawRequestMessage
     """The request line and headers, as they were read."""
-    origins: Origins | None = None
-    """The origins whose web pages can read the response; None without such origins."""
+    added_headers: AddedHeaders | None = None
+    """The headers that the server adds to every response; None without any."""
     largest = 0
     """The limit of the body in bytes; 0 for the server's general limit."""
     impersonation: "Impersonation | None" = None
@@ -102,14 +102,14 @@ class Request(BaseRequest):
 
     @property
     def is_usual(self) -> bool:
-        """Whether the response has the usual form: HTTP/1.1, with a body, without headers for
-        other web pages, on a connection that stays open."""
+        """Whether the response has the usual form: HTTP/1.1, with a body, without added
+        headers, on a connection that stays open."""
         head = self.head
         return (
             head.version == HttpVersion11
             and head.method != hdrs.METH_HEAD
             and self.keep_alive
-            and self.origins is None
+            and self.added_headers is None
         )
 
     async def read(self) -> bytes:

@@ -57,22 +57,22 @@ class Head:
 
 
 class Writer(StreamWriter):
-    """aiohttp's writer for one request. It never sends a `Server` header, and adds the headers of
-    CORS for the requesting web page."""
+    """aiohttp's writer for one request. It never sends a `Server` header, and adds the headers
+    that every response has."""
 
-    set_cors_headers: Callable[["CIMultiDict[str]"], None] | None = None
-    """Adds the headers of CORS to a response; None without allowed origins."""
+    add_headers: Callable[["CIMultiDict[str]"], None] | None = None
+    """Adds the headers that every response has; None without any."""
     code = 0
     """The code of a stream that has begun; 0 before that."""
     on_begin: Callable[[int], None] | None = None
     """Called with the code of a stream that begins; None if nobody waits for it."""
 
     async def write_headers(self, status_line: str, headers: "CIMultiDict[str]") -> None:
-        """Write the head, without `Server` and with the headers of CORS."""
+        """Write the head, without `Server` and with the added headers."""
         self.code = int(status_line.split()[1])
         headers.popall(hdrs.SERVER, None)
-        if self.set_cors_headers is not None:
-            self.set_cors_headers(headers)
+        if self.add_headers is not None:
+            self.add_headers(headers)
         if self.on_begin is not None:
             self.on_begin(self.code)
         await super().write_headers(status_line, headers)
@@ -169,8 +169,8 @@ class BodyResponse(web.StreamResponse):
     def _full_head(self, request: Request) -> bytes:
         """Return the text of the head. Raises ValueError for a header that cannot be sent."""
         line = self._complete_headers(request)
-        if request.origins is not None:
-            request.origins.set_headers(request.headers.get(hdrs.ORIGIN, ""), self.headers)
+        if request.added_headers is not None:
+            request.added_headers.add_to(self.headers, request.headers.get(hdrs.ORIGIN, ""))
         return f"{line}\r\n{_lines(self.headers)}\r\n".encode()
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter:

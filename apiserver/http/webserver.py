@@ -7,7 +7,7 @@ aiohttp's own.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,7 +20,7 @@ from yarl import URL
 
 from inkube.apiserver.http import bodies, fast, logs, plain
 from inkube.apiserver.http.budget import Budget
-from inkube.apiserver.http.cors import Origins
+from inkube.apiserver.http.cors import AddedHeaders, Origins
 from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.httpresponse import Writer
 
@@ -34,13 +34,15 @@ def server(
     origins: Origins,
     budget: Budget,
     connection_loop: plain.ConnectionLoop = "fast",
+    strict_transport: Sequence[str] = (),
 ) -> plain.Server:
     """Return a server that calls `handler` for each request. `origins` are the allowed origins of
-    web pages. `budget` counts unsent bytes of clients that do not read."""
+    web pages. `budget` counts unsent bytes of clients that do not read. `strict_transport` are
+    the directives of `Strict-Transport-Security`."""
     return _kind(connection_loop)(
         handler,
         budget,
-        _request_factory(origins),
+        _request_factory(AddedHeaders(origins, strict_transport)),
         access_log=None,
         auto_decompress=False,  # as the reference: a compressed body could expand without limit
         logger=logs.Protocol(logging.getLogger("inkube.protocol")),
@@ -61,13 +63,13 @@ def _kind(connection_loop: plain.ConnectionLoop) -> type[plain.Server]:
     return fast.Server
 
 
-def _request_factory(origins: Origins) -> Callable[..., Request]:
+def _request_factory(headers: AddedHeaders) -> Callable[..., Request]:
     """Return a function that creates requests, with kube-apiserver's limit of the body."""
     loop = asyncio.get_running_loop()
     kind: type[Request] = Request
-    allowed = origins or None
-    if allowed is not None:
-        kind = type("OriginRequest", (Request,), {"origins": allowed})
+    added = headers or None
+    if added is not None:
+        kind = type("HeadedRequest", (Request,), {"added_headers": added})
 
     def create(
         message: RawRequestMessage,
@@ -80,9 +82,9 @@ def _request_factory(origins: Origins) -> Callable[..., Request]:
         if url is None:  # aiohttp's parser, for a CONNECT without a target
             message = message._replace(path="/", url=URL("/"))
         writer = Writer(protocol, loop)
-        if allowed is not None:
+        if added is not None:
             origin = message.headers.get(hdrs.ORIGIN, "")
-            writer.set_cors_headers = partial(allowed.set_headers, origin)
+            writer.add_headers = partial(added.add_to, origin=origin)
         request = kind(
             message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
         )

@@ -167,14 +167,22 @@ def test_a_kubeconfig_is_yaml_whatever_is_in_it(text) -> None:
 
 
 async def test_a_self_signed_server_is_trusted_by_its_kubeconfig(tmp_path) -> None:
-    async with APIServer(tls=True) as server, aiohttp.ClientSession() as session:
+    directives = ["max-age=31536000", "includeSubDomains"]
+    async with (
+        APIServer(tls=True, strict_transport_security_directives=directives) as server,
+        aiohttp.ClientSession() as session,
+    ):
         assert server.url.startswith("https://")
         cluster = yaml.safe_load(server.kubeconfig())["clusters"][0]["cluster"]
         assert cluster["server"] == server.url
         authority = server.security.certificate.authority.decode()
         trusting = ssl.create_default_context(cadata=authority)
-        async with session.get(f"{server.url}/readyz", ssl=trusting) as answer:
-            assert answer.status == 200
+        for path, code in (("/readyz", 200), ("/api/v1/nodes?watch=1&timeoutSeconds=1", 200),
+                           ("/nothing", 404)):  # fmt: skip
+            async with session.get(f"{server.url}{path}", ssl=trusting) as answer:
+                assert answer.status == code
+                told = answer.headers.getall("Strict-Transport-Security")
+                assert told == ["max-age=31536000; includeSubDomains"]
 
 
 @pytest.fixture(scope="module")
