@@ -33,7 +33,7 @@ from inkube.apiserver.auth import (
 )
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
-from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
+from inkube.apiserver.registry import ADMIN, Plugin, Samples, SystemFields, User
 from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy
 from inkube.storage import BaseStore
@@ -134,9 +134,11 @@ def build(
     serving_certificate: tls.Certificate | None,
     exit_stack: contextlib.AsyncExitStack,
     node_rules: Callable[[], Sequence[Rule]],
+    samples: Samples,
 ) -> Security:
     """Build the security of a server, after `check`. `exit_stack` closes its connections to other
-    servers; `node_rules` returns the rules of all kubelets. Raises ValueError or OSError."""
+    servers; `node_rules` returns the rules of all kubelets; `samples` records metrics of
+    authorizers. Raises ValueError or OSError."""
 
     def now() -> float:
         return system_fields.now().timestamp()
@@ -147,7 +149,9 @@ def build(
         return client
 
     outgoing = Lazy(connected)
-    authorizer, roles, authorization_files = _authority(options, store, outgoing, now, node_rules)
+    authorizer, roles, authorization_files = _authority(
+        options, store, outgoing, now, node_rules, samples
+    )
     guarded = not isinstance(authorizer, AlwaysAllow | AlwaysDeny)
     allows_all = isinstance(authorizer, AlwaysAllow)
     rights = (admission.CreateRights(authorizer),) if guarded else ()
@@ -200,6 +204,7 @@ def _authority(
     outgoing: "Callable[[], auth.Outgoing]",
     now: Callable[[], float],
     node_rules: Callable[[], Sequence[Rule]],
+    samples: Samples,
 ) -> "tuple[Authorizer, auth.RBAC | None, Sequence[configs.reloading.ConfigFile]]":
     """Return the authorizer, the part of it that reads roles, and the file that it follows. Loads
     only the modes that the options name. Raises ValueError, OSError."""
@@ -217,22 +222,28 @@ def _authority(
             own[mode] = AlwaysDeny() if mode == "AlwaysDeny" else AlwaysAllow()
     if read is None:
         alone = modes[0] in _ALONE and len(modes) == 1
-        several = [own[mode] for mode in modes]
-        return several[0] if alone else auth.Several(several), roles, ()
+        if alone:
+            return own[modes[0]], roles, ()
+        members = [auth.Member(mode, mode.lower(), own[mode]) for mode in modes]
+        return auth.Several(members, samples), roles, ()
 
-    def in_order(read: "configs.authorization.Modes") -> list[Authorizer]:
-        webhooks = iter(configs.authorization.webhooks(read, outgoing(), now))
-        return [next(webhooks) if mode == "Webhook" else own[mode] for mode in read.types]
+    def in_order(read: "configs.authorization.Modes") -> "list[auth.Member]":
+        webhooks = iter(configs.authorization.webhooks(read, outgoing(), now, samples))
+        return [
+            auth.Member(mode, name, next(webhooks) if mode == "Webhook" else own[mode])
+            for mode, name in zip(read.types, read.names, strict=True)
+        ]
 
-    authorizers = in_order(read)
+    members = in_order(read)
+    several = auth.Several(members, samples, is_counted=True)
     if isinstance(config, Mapping):
-        return auth.Several(authorizers), roles, ()
+        return several, roles, ()
 
     async def reload() -> None:
-        authorizers[:] = in_order(configs.authorization.read(config, required=set(own)))
+        members[:] = in_order(configs.authorization.read(config, required=set(own)))
 
     file = configs.reloading.ConfigFile(Path(config), "authorization", reload)
-    return auth.Several(authorizers), roles, (file,)
+    return several, roles, (file,)
 
 
 def _modes(options: Options) -> list[str]:

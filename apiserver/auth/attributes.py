@@ -51,6 +51,8 @@ class Decision(NamedTuple):
     """Whether the action is denied whatever other authorizers say."""
     error: str = ""
     """Why the authorizer could not decide; "" if it could."""
+    counters: tuple[str, ...] = ()
+    """The metrics of match conditions that count it, beside that of decisions."""
 
 
 def of_request(user: User, info: RequestInfo) -> Attributes:

@@ -14,8 +14,8 @@ from inkube.apiserver.auth import pending
 from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.authorizer import HeldRules
 from inkube.apiserver.auth.outgoing import CallError
-from inkube.apiserver.auth.webhookcalls import Remembered, Webhook
-from inkube.apiserver.registry import User
+from inkube.apiserver.auth.webhookcalls import Remembered, Webhook, result_of
+from inkube.apiserver.registry import Samples, User
 from inkube.schemas import selectors, status
 from inkube.schemas.cel import FUNCTIONS, CelError, Environment
 from inkube.schemas.objects import Object
@@ -31,6 +31,9 @@ _OPERATORS: Final = {
 }
 _MAX_REMEMBERED = 8192
 _MAX_KEY = 10_000  # characters of a question whose answer is remembered
+_METRICS = "apiserver_authorization"
+_EXCLUDED = f"{_METRICS}_match_condition_exclusions_total"
+_NOT_EVALUATED = f"{_METRICS}_match_condition_evaluation_errors_total"
 _ERROR = "webhook subject access review returned both allow and deny response"
 
 
@@ -49,20 +52,26 @@ class WebhookAuthorizer:
     """Decides as a webhook does. It has an opinion if the webhook allows or denies."""
 
     def __init__(
-        self, webhook: Webhook, settings: WebhookSettings, now: Callable[[], float]
+        self,
+        webhook: Webhook,
+        settings: WebhookSettings,
+        now: Callable[[], float],
+        samples: Samples,
     ) -> None:
         self._webhook = webhook
         self._settings = settings
+        self._samples = samples
         self._answers = Remembered(now, _MAX_REMEMBERED)
 
     def decide(self, attributes: Attributes) -> Decision:
         """Return the decision. Raises Pending until the webhook has answered."""
         spec = review_spec(attributes)
-        try:
-            if not self._concerns(spec):
-                return Decision(False)
-        except CelError as error:
-            return self._failed(str(error))
+        failures: list[str] = []
+        if not self._concerns(spec, failures):
+            return Decision(False, counters=(_EXCLUDED, *_counters(failures)))
+        if failures:
+            failure = failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]"
+            return self._failed(failure, _counters(failures))
         key = json.dumps(spec, sort_keys=True)
         answer = self._answers.get(key)
         if answer is None:
@@ -81,13 +90,13 @@ class WebhookAuthorizer:
         failure = "webhook authorizer does not support user rule resolution"
         return HeldRules([], failure, is_incomplete=True)
 
-    def _failed(self, error: str) -> Decision:
-        return Decision(False, is_denied=self._settings.denies_after_errors, error=error)
+    def _failed(self, error: str, counters: tuple[str, ...] = ()) -> Decision:
+        is_denied = self._settings.denies_after_errors
+        return Decision(False, is_denied=is_denied, error=error, counters=counters)
 
-    def _concerns(self, spec: Object) -> bool:
-        """Return whether all conditions hold. A false one takes precedence over errors, which are
-        raised as CelError."""
-        values, failures = {"request": _seen(spec)}, []
+    def _concerns(self, spec: Object, failures: list[str]) -> bool:
+        """Return whether no condition is false, and collect the errors of conditions."""
+        values = {"request": _seen(spec)}
         for condition in self._settings.conditions:
             try:
                 if condition.evaluate(values, expressions.Budget()) is not True:
@@ -95,8 +104,6 @@ class WebhookAuthorizer:
             except CelError as error:
                 text = expressions.resulted(condition, error)
                 failures.append(f"cel evaluation error: {text}")
-        if failures:
-            raise CelError(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
         return True
 
     async def _fetch(self, key: str, spec: Object) -> "Object | CallError":
@@ -115,6 +122,10 @@ class WebhookAuthorizer:
             found: Object = (await self._webhook.send(review)).get("status") or {}
         except CallError as error:
             logger.warning("Failed to make webhook authorizer request: %s", error)
+            settings = self._settings
+            if not settings.denies_after_errors:
+                name = f"{_METRICS}_webhook_evaluations_fail_open_total"
+                self._samples.add(name, settings.name, result_of(error))
             return error
         if len(key) < _MAX_KEY:
             is_allowed = bool(found.get("allowed"))
@@ -122,6 +133,20 @@ class WebhookAuthorizer:
             ttl = settings.authorized_ttl if is_allowed else settings.unauthorized_ttl
             self._answers.put(key, found, ttl)
         return found
+
+
+def observer(samples: Samples, name: str) -> Callable[[str, float], None]:
+    """Return a function that records the result and the seconds of each call of a webhook."""
+
+    def observe(result: str, seconds: float) -> None:
+        samples.add(f"{_METRICS}_webhook_evaluations_total", name, result)
+        samples.observe(seconds, f"{_METRICS}_webhook_duration_seconds", name, result)
+
+    return observe
+
+
+def _counters(failures: Sequence[str]) -> tuple[str, ...]:
+    return (_NOT_EVALUATED,) if failures else ()
 
 
 def review_spec(attributes: Attributes) -> Object:

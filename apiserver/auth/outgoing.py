@@ -15,14 +15,17 @@ from inkube.schemas import releases
 from inkube.schemas.objects import Object
 
 MAX_ANSWER = 4 * 1024 * 1024
+_GATEWAY_TIMEOUT = 504
 
 
 class CallError(Exception):
-    """A call failed, or its answer is not JSON. `code` is that of an HTTP error, or 0."""
+    """A call failed, or its answer is not JSON. `code` is that of an HTTP error, or 0;
+    `is_timeout` tells whether it took too long."""
 
-    def __init__(self, text: str, code: int = 0) -> None:
+    def __init__(self, text: str, code: int = 0, *, is_timeout: bool = False) -> None:
         super().__init__(text)
         self.code = code
+        self.is_timeout = is_timeout or code == _GATEWAY_TIMEOUT
 
 
 class Outgoing:
@@ -90,7 +93,7 @@ class Outgoing:
                 body = await http.dialing.read_body(response, MAX_ANSWER)
                 code, reason = response.status, response.reason
         except TimeoutError as error:
-            raise CallError(f"{where}: context deadline exceeded") from error
+            raise CallError(f"{where}: context deadline exceeded", is_timeout=True) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise CallError(f"{where}: {http.dialing.dial_error(error)}") from error
         return where, code, reason or "", body

@@ -96,15 +96,22 @@ def _options(path: Path, cluster: Object, user: Object) -> Object:
 
 class Webhook:
     """Sends reviews to one webhook. `seconds` is the limit of a call with all its repetitions,
-    `tries` their number."""
+    `tries` their number. `observe` is called with the result (`result_of`) and the seconds of
+    each."""
 
     def __init__(
-        self, target: Target, client: Outgoing, seconds: float = SECONDS, tries: int = _TRIES
+        self,
+        target: Target,
+        client: Outgoing,
+        seconds: float = SECONDS,
+        tries: int = _TRIES,
+        observe: Callable[[str, float], None] = lambda result, seconds: None,
     ) -> None:
         self._target = target
         self._client = client
         self._seconds = seconds
         self._tries = tries
+        self._observe = observe
 
     async def send(self, document: Object) -> Object:
         """Send an object, and return that of the answer. Repeats the call after errors that pass.
@@ -112,17 +119,26 @@ class Webhook:
         clock = asyncio.get_running_loop().time
         deadline, delay = clock() + self._seconds, _DELAY
         for attempt in range(self._tries):
+            begun = clock()
             try:
                 url, context, options = self._target
-                left = max(deadline - clock(), 0.001)
-                return await self._client.post(url, context, left, document, options)
+                left = max(deadline - begun, 0.001)
+                found = await self._client.post(url, context, left, document, options)
+                self._observe("success", clock() - begun)
+                return found
             except CallError as error:
+                self._observe(result_of(error), clock() - begun)
                 is_last = attempt == self._tries - 1 or clock() + delay > deadline
                 if error.code not in _REPEATED or is_last:
                     raise
             await asyncio.sleep(delay)
             delay *= _FACTOR
         raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def result_of(error: CallError) -> str:
+    """Return the result of a failed call in metrics: `timeout` or `error`."""
+    return "timeout" if error.is_timeout else "error"
 
 
 class Remembered:

@@ -307,6 +307,32 @@ _DESCRIBED: Mapping[str, _Described] = {
         )
         for config in ("authentication", "authorization")
     },
+    **{
+        f"apiserver_authorization_{name}": _Described(kind, f"[ALPHA] {text}", labels)
+        for name, kind, labels, text in (
+            ("decisions_total", "counter", "type name decision", "Decisions of authorizers."),
+            (
+                "match_condition_evaluation_errors_total",
+                "counter",
+                "type name",
+                "Decisions for which match conditions could not be evaluated.",
+            ),
+            (
+                "match_condition_exclusions_total",
+                "counter",
+                "type name",
+                "Decisions without a webhook, because of a match condition.",
+            ),
+            ("webhook_duration_seconds", "histogram", "name result", "Seconds of a call."),
+            ("webhook_evaluations_total", "counter", "name result", "Calls of webhooks."),
+            (
+                "webhook_evaluations_fail_open_total",
+                "counter",
+                "name result",
+                "Failed calls of webhooks that had no effect on the decision.",
+            ),
+        )
+    },
     "apiserver_current_inflight_requests": _Described(
         "gauge",
         "[STABLE] The highest number of running requests since these metrics were last read.",

@@ -78,14 +78,13 @@ class Core:
 def build(options: Options, listener: Listener, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, system_fields, clock = base.store, base.system_fields, base.clock
-    exit_stack = contextlib.AsyncExitStack()
+    exit_stack, samples = contextlib.AsyncExitStack(), Samples()
     guards = security.build(
         options, store, system_fields, base.keys, listener.certificate, exit_stack,
-        lambda: defaults.roles.rules("system:node", options.release.minor),
+        lambda: defaults.roles.rules("system:node", options.release.minor), samples,
     )  # fmt: skip
     addresses = ServiceAddresses(store, options.given_services)
     resources = _builtin_kinds(options, base)
-    samples = Samples()
     hooks = _webhooks(options, base, guards, addresses, samples, exit_stack)
     declared_kinds = DeclaredKinds()
     chain = plugins.in_order(

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from inkube.apiserver import auth
 from inkube.apiserver.access.configs import objects
+from inkube.apiserver.registry import Samples
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotime
@@ -47,10 +48,11 @@ _IN_CLUSTER, _FILE = "InClusterConfig", "KubeConfigFile"
 
 
 class Modes(NamedTuple):
-    """The types of authorizers in their order, and the webhooks: settings, kubeconfig and seconds
-    of a call."""
+    """The types and names of authorizers in their order, and the webhooks: settings, kubeconfig
+    and seconds of a call."""
 
     types: Sequence[str]
+    names: Sequence[str]
     webhooks: Sequence[tuple["auth.WebhookSettings", Path, float]] = ()
 
 
@@ -69,6 +71,7 @@ def read(
     webhooks = (each for each in authorizers if each["type"] == "Webhook")
     return Modes(
         [each["type"] for each in authorizers],
+        [each["name"] for each in authorizers],
         [_webhook(*pair) for pair in zip(webhooks, conditions, strict=True)],
     )
 
@@ -258,9 +261,11 @@ def _condition_problems(
 
 
 def webhooks(
-    modes: Modes, client: "auth.Outgoing", now: Callable[[], float]
+    modes: Modes, client: "auth.Outgoing", now: Callable[[], float], samples: Samples
 ) -> "Iterator[auth.WebhookAuthorizer]":
     """Yield the authorizers of webhooks. Raises ValueError, OSError for a kubeconfig."""
     for settings, path, seconds in modes.webhooks:
-        webhook = auth.Webhook(auth.webhookcalls.read(path), client, seconds)
-        yield auth.WebhookAuthorizer(webhook, settings, now)
+        observe = auth.authorizationwebhook.observer(samples, settings.name)
+        target = auth.webhookcalls.read(path)
+        webhook = auth.Webhook(target, client, seconds, observe=observe)
+        yield auth.WebhookAuthorizer(webhook, settings, now, samples)

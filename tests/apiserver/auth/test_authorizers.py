@@ -209,6 +209,28 @@ async def test_a_failing_webhook_allows_nothing(tmp_path, reviewer, policy, code
         else:
             assert code == 500
             assert body.startswith('Internal Server Error: "/api/v1/namespaces/default/configmaps"')
+        lines = (await request("admin", "GET", "/metrics"))[1].splitlines()
+    for metric, labels, is_there in (
+        ("webhook_evaluations_total", 'name="hook-0",result="error"', True),
+        ("webhook_duration_seconds_count", 'name="hook-0",result="error"', True),
+        (
+            "webhook_evaluations_fail_open_total",
+            'name="hook-0",result="error"',
+            policy == "NoOpinion",
+        ),
+        (
+            "decisions_total",
+            'decision="denied",name="hook-0",type="Webhook"',
+            policy == "Deny",
+        ),
+        (
+            "decisions_total",
+            'decision="allowed",name="alwaysallow",type="AlwaysAllow"',
+            policy == "NoOpinion",
+        ),
+    ):
+        line = f"apiserver_authorization_{metric}{{{labels}}} 1.0"
+        assert (line in lines) is is_there, line
 
 
 async def test_a_webhook_checks_tokens(tmp_path, reviewer) -> None:
