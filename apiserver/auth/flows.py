@@ -161,6 +161,33 @@ class _FlowSchemas:
     flows: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
 
 
+class _Reader:
+    """Reads the schemas. The cache of the store refers to it instead of the flows, which refer to
+    the cache: a cycle would keep a stopped server in memory."""
+
+    def __init__(self, store: Store, pool: Pool, is_enabled: bool) -> None:
+        self._store = store
+        self._pool = pool
+        self._is_enabled = is_enabled
+        self.known: _FlowSchemas | None = None
+        """The schemas until one changes: every request reads them."""
+
+    def forget(self) -> None:
+        """Let the next request read the schemas again."""
+        self.known = None
+
+    def read(self) -> _FlowSchemas:
+        """Return the stored schemas with their levels."""
+        if not self._is_enabled:
+            return _FlowSchemas([])
+        levels = self._pool.configure(entry.value for entry in self._store.list(_LEVELS))
+        every = [entry.value for entry in self._store.list(_SCHEMAS)]
+        every.sort(key=lambda schema: (schema["spec"].get("matchingPrecedence", 0), _name(schema)))
+        found = ((each, levels.get(_level_of(each))) for each in every)
+        # as upstream, a schema without its level matches nothing
+        return _FlowSchemas([_with_head(each, level) for each, level in found if level])
+
+
 class Flows:
     """Assigns requests to the flow schemas of one store. `seats` is the number of requests that run
     at a time; without seats, requests are not classified, nor are those for `endless` paths."""
@@ -174,22 +201,16 @@ class Flows:
         endless: Collection[str] = (),
     ) -> None:
         self.estimator = Estimator(store, resources)
-        self._store = store
         self._samples = samples
-        self._is_enabled = seats > 0
         self._endless = endless
         self._pool = Pool(seats, samples)
-        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._read)
-        self._order.when_changed(self._forget)
-        self._known: _FlowSchemas | None = None
-        """The value of `_order`, without its property: every request reads it."""
-
-    def _forget(self) -> None:
-        self._known = None
+        self._reader = _Reader(store, self._pool, seats > 0)
+        self._order = StoreCache(store, (_SCHEMAS, _LEVELS), self._reader.read)
+        self._order.when_changed(self._reader.forget)
 
     def _read_again(self) -> _FlowSchemas:
-        self._known = self._order.value
-        return self._known
+        self._reader.known = self._order.value
+        return self._reader.known
 
     @property
     def are_active(self) -> bool:
@@ -210,7 +231,7 @@ class Flows:
     def of(self, info: RequestInfo, user: User) -> Flow | None:
         """Return the flow of a request; None until a client has read flow schemas, and for requests
         that no schema concerns."""
-        order = self._known or self._read_again()
+        order = self._reader.known or self._read_again()
         if not order.schemas:
             return None
         # a shape has the verb, and names the resource
@@ -247,16 +268,6 @@ class Flows:
         if info.verb == "list" or info.verb in requests.WATCHES:
             return self.estimator.of_list
         return self.estimator.of_write if info.verb in _WRITES else None
-
-    def _read(self) -> _FlowSchemas:
-        if not self._is_enabled:
-            return _FlowSchemas([])
-        levels = self._pool.configure(entry.value for entry in self._store.list(_LEVELS))
-        every = [entry.value for entry in self._store.list(_SCHEMAS)]
-        every.sort(key=lambda schema: (schema["spec"].get("matchingPrecedence", 0), _name(schema)))
-        found = ((each, levels.get(_level_of(each))) for each in every)
-        # as upstream, a schema without its level matches nothing
-        return _FlowSchemas([_with_head(each, level) for each, level in found if level])
 
 
 def _with_head(schema: Object, level: Level) -> tuple[Object, Head, Level]:

@@ -227,17 +227,19 @@ def _endpoints(
         stage = progress.stage
         return {} if stage is None else {stage.check: str(stage)}
 
+    samples = core.samples
+
     def observe_work(phase: str, name: str, seconds: float) -> None:
-        core.samples.observe(seconds, f"workqueue_{phase}_duration_seconds", name)
+        samples.observe(seconds, f"workqueue_{phase}_duration_seconds", name)
 
     def gauges() -> Iterator[tuple[str, ...]]:
+        core.manager.observe_queues(observe_work)  # from the first time that metrics are read
         yield from limits.figures()
         yield from _queue_figures(core.manager)
 
-    core.samples.when_observed(lambda: core.manager.observe_queues(observe_work))
     return Endpoints(
         Metrics(),
-        core.samples,
+        samples,
         gauges,
         core.resources,
         store.count,

@@ -299,7 +299,7 @@ REPEATED = [
             [
                 "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
                 (
-                    'status.allocatedResourceStatus: Unsupported value: "cpu": supported values: '
+                    'status.allocatedResourceStatuses: Unsupported value: "cpu": supported values: '
                     '"storage"'
                 ),
                 (
