@@ -99,7 +99,8 @@ class JsonPatch(MergePatch):
     __slots__ = ()
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
-        return rules.apply_json_patch(old, self._patch.value)
+        checks_members = request.options.validation != "Ignore"
+        return rules.apply_json_patch(old, self._patch.value, checks_members=checks_members)
 
     def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
         return builtin.memberorder.of_json_patch(self._patch.value)

@@ -23,16 +23,20 @@ MAX_COPIED = 3 * 1024 * 1024
 """The largest number of bytes that the `copy` operations of a patch can copy in total
 (`JSONPatchMaxCopyBytes`)."""
 _MEMBERS = ("op", "path", "from", "value")
-_NO_OPERATIONS = "error decoding patch: json: cannot unmarshal {} into Go value of type {}"
+_NO_OPERATIONS = "json: cannot unmarshal {} into Go value of type {}"
 
 
-def apply_json_patch(obj: Object, operations: Any) -> tuple[Object, list[str]]:
+def apply_json_patch(
+    obj: Object, operations: Any, *, checks_members: bool = False
+) -> tuple[Object, list[str]]:
     """Return the patched object, and a text for every unknown member of an operation.
 
-    Raises StatusError: 400 if `operations` is not a list of operations, 413 for more than
-    MAX_OPERATIONS, 422 for one that fails.
+    With `checks_members`, members of a wrong type are refused before the first operation, as for a
+    request with fieldValidation Warn or Strict; else the operation fails. Raises StatusError: 400
+    if `operations` is not a list of operations, 413 for more than MAX_OPERATIONS, 422 for one that
+    fails.
     """
-    checked = _checked(operations)
+    checked = _checked(operations, checks_members)
     if len(checked) > MAX_OPERATIONS:
         raise status.too_large(
             "Request entity too large: The allowed maximum operations in a JSON patch is "
@@ -61,7 +65,7 @@ class JSONPatchFailure(status.StatusError):
         self.bare_message = bare_message
 
 
-def _checked(operations: Any) -> list[Object]:
+def _checked(operations: Any, checks_members: bool) -> list[Object]:
     """Return the checked list of operations; null is an empty list, a null item an empty operation.
 
     Raises StatusError 400.
@@ -69,18 +73,16 @@ def _checked(operations: Any) -> list[Object]:
     if operations is None:
         return []
     if not isinstance(operations, list):
-        kind = gotext.json_kind(operations)
-        raise status.bad_request(_NO_OPERATIONS.format(kind, "[]handlers.jsonPatchOp"))
-    return [_checked_operation(operation) for operation in operations]
+        raise _not_decoded(operations, checks_members, "[]handlers.jsonPatchOp", "jsonpatch.Patch")
+    return [_checked_operation(operation, checks_members) for operation in operations]
 
 
-def _checked_operation(operation: Any) -> Object:
+def _checked_operation(operation: Any, checks_members: bool) -> Object:
     if operation is None:
         return {}
     if not isinstance(operation, dict):
-        kind = gotext.json_kind(operation)
-        raise status.bad_request(_NO_OPERATIONS.format(kind, "handlers.jsonPatchOp"))
-    for member in ("op", "path", "from"):
+        raise _not_decoded(operation, checks_members, "handlers.jsonPatchOp", "jsonpatch.Operation")
+    for member in ("op", "path", "from") if checks_members else ():
         value = operation.get(member)
         if value is not None and not isinstance(value, str):
             raise status.bad_request(
@@ -88,6 +90,16 @@ def _checked_operation(operation: Any) -> Object:
                 f"struct field jsonPatchOp.{member} of type string"
             )
     return operation
+
+
+def _not_decoded(
+    value: Any, checks_members: bool, checked_type: str, plain_type: str
+) -> status.StatusError:
+    """Return the error of a value that is decoded into one of two types of Go."""
+    text = _NO_OPERATIONS.format(
+        gotext.json_kind(value), checked_type if checks_members else plain_type
+    )
+    return status.bad_request(f"error decoding patch: {text}" if checks_members else text)
 
 
 def _unknown_members(operations: list[Object]) -> list[str]:
@@ -101,18 +113,33 @@ def _unknown_members(operations: list[Object]) -> list[str]:
 
 def _carry_out(document: Object, operation: Object) -> int:
     """Run one operation in place; returns the number of copied bytes. Raises JSONPatchFailure."""
-    op, path = operation.get("op") or "unknown", operation.get("path")
+    op, path = operation.get("op"), operation.get("path")
+    if not isinstance(op, str):
+        op = "unknown"
     if op not in _OPERATIONS:
         raise JSONPatchFailure(f"Unexpected kind: {op}")
-    if not isinstance(path, str):
-        message = (
-            f"{op} operation failed to decode path: operation missing path field: missing value"
-        )
-        raise JSONPatchFailure(message)
+    if op in ("copy", "move"):
+        complaint = f"{op} operation failed to decode from"
+        if operation.get("from") is None:
+            raise JSONPatchFailure(f"{complaint}: operation, missing from field: missing value")
+        _check_text(operation["from"], complaint)
+    if path is None:
+        why = "" if op in _WITHOUT_REASON else "operation missing path field: "
+        raise JSONPatchFailure(f"{op} operation failed to decode path: {why}missing value")
+    if op in _WITHOUT_REASON and not isinstance(path, str):
+        raise JSONPatchFailure(f"{op} operation failed to decode path: missing value")
+    _check_text(path, f"{op} operation failed to decode path")
     try:
         return _OPERATIONS[op](document, path, operation)
     except (jsonpatch.JsonPatchException, jsonpointer.JsonPointerException) as error:
         raise JSONPatchFailure(f"error in {op} for path: '{path}': {error}") from error
+
+
+def _check_text(value: Any, complaint: str) -> None:
+    """Raise JSONPatchFailure for a path that is not a string."""
+    if not isinstance(value, str):
+        why = _NO_OPERATIONS.format(gotext.json_kind(value), "string")
+        raise JSONPatchFailure(f"{complaint}: {why}")
 
 
 def _add(document: Object, path: str, operation: Object) -> int:
@@ -146,7 +173,7 @@ def _replace(document: Object, path: str, operation: Object) -> int:
 
 
 def _move(document: Object, path: str, operation: Object) -> int:
-    origin = str(operation.get("from") or "")
+    origin = operation["from"]
     complaint = "move operation does not apply: doc is missing"
     source = _reach(document, origin, f"{complaint} from path: {origin}")
     in_move = f"error in move for path: '{source[1]}'"
@@ -158,7 +185,7 @@ def _move(document: Object, path: str, operation: Object) -> int:
 
 
 def _copy(document: Object, path: str, operation: Object) -> int:
-    origin = str(operation.get("from") or "")
+    origin = operation["from"]
     complaint = "copy operation does not apply: doc is missing"
     source = _reach(document, origin, f"{complaint} from path: {origin}")
     text = orjson.dumps(_value(source, f"error in copy for from: '{origin}'"))
@@ -175,6 +202,8 @@ def _test(document: Object, path: str, operation: Object) -> int:
     return 0
 
 
+_WITHOUT_REASON = frozenset({"add", "remove", "copy"})
+"""Operations whose errors about a path do not say what is wrong with it."""
 _OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
     "add": _add, "copy": _copy, "move": _move, "remove": _remove, "replace": _replace,
     "test": _test,

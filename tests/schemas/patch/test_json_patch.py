@@ -80,9 +80,44 @@ def test_what_cannot_be_carried_out_is_422(operation):
 )
 def test_what_is_no_list_of_operations_is_400(operations, words):
     with pytest.raises(StatusError, match=r"^error decoding patch") as refusal:
-        patch.apply_json_patch({}, operations)
+        patch.apply_json_patch({}, operations, checks_members=True)
     assert refusal.value.code == 400
     assert refusal.value.message.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("operations", "text"),
+    [
+        ({}, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
+        ([1], "json: cannot unmarshal number into Go value of type jsonpatch.Operation"),
+    ],
+)
+def test_without_checks_of_members_a_list_is_still_needed(operations, text):
+    with pytest.raises(StatusError) as refusal:
+        patch.apply_json_patch({}, operations)
+    assert (refusal.value.code, refusal.value.message) == (400, text)
+
+
+@pytest.mark.parametrize("wrong", [1, True, [], {}])
+@pytest.mark.parametrize("op", ["add", "copy", "move", "remove", "replace", "test"])
+@pytest.mark.parametrize("member", ["op", "path", "from"])
+def test_a_member_of_a_wrong_type_fails_its_operation_only(op, member, wrong):
+    operation = {"op": op, "path": "/a", "from": "/a", "value": 1, member: wrong}
+    if member == "from" and op not in ("copy", "move"):
+        return
+    with pytest.raises(JSONPatchFailure) as refusal:
+        patch.apply_json_patch({"a": 1}, [operation])
+    expected = f"{op} operation failed to decode {member}: "
+    if member == "op":
+        expected = "Unexpected kind: unknown"
+    elif member == "path" and op in ("add", "remove", "copy"):
+        expected += "missing value"
+    else:
+        expected += "json: cannot unmarshal"
+    assert refusal.value.bare_message.startswith(expected)
+    with pytest.raises(StatusError) as strict:
+        patch.apply_json_patch({"a": 1}, [operation], checks_members=True)
+    assert strict.value.code == 400
 
 
 def test_a_failing_patch_leaves_the_object_alone():
