@@ -166,6 +166,8 @@ def is_well_formed(spec: Object) -> bool:
     versions = [_family_of(each) for each in given]
     if given[:1] == ["None"]:
         versions = []
+        if len(given) > 1:
+            return False
     return (
         spec.get("ipFamilyPolicy") in (None, SINGLE, PREFER, REQUIRE)
         and not set(families) - set(_OTHER)
