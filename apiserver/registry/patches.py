@@ -138,6 +138,7 @@ class Apply(Update):
     """
 
     __slots__ = ("_body", "creates", "sealed")
+    keeps_owners = True
 
     def __init__(self, request: Request, patch: Patch) -> None:
         body, self.sealed = patch.value, Sealed()
@@ -170,7 +171,7 @@ class Apply(Update):
             versions=ownership.versions(request.resource),
             predates=ownership.predates(request.resource, write.old),
         )
-        write.owners, write.keeps_owners = "recorded", True
+        write.owners = "recorded"
         try:
             made = request.resource.decode_restored(request.served, merged, None)
         except DecodeError as error:

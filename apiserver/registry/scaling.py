@@ -115,6 +115,7 @@ class ApplyScale(Scale):
     """Server-side apply of a Scale."""
 
     __slots__ = ("_body",)
+    keeps_owners = True
 
     def __init__(self, body: Object, size: int = 0) -> None:
         super().__init__(size)
@@ -123,7 +124,6 @@ class ApplyScale(Scale):
     def scaled(self, write: Write, owned: Object) -> Object:
         if not write.request.resource.wording.applies_scales:
             raise _not_applied(write, owned)
-        write.keeps_owners = True
         writer = ownership.writer(write, api_version=SCALE.api_version)
         force = write.request.options.force
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)

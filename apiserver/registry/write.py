@@ -73,11 +73,9 @@ class Runner(Protocol):
     def system_fields(self) -> SystemFields: ...
     async def run(self, weight: int, do: Callable[..., T], *args: Any) -> T:
         """Run a computation, which takes long if `weight` is more than LIGHT bytes."""
-        ...
 
     async def carry_out(self, request: Request, change: "Change") -> Outcome:
         """Carry out another change, for a plugin that must do so first. Raises StatusError."""
-        ...
 
 
 class Change:
@@ -90,6 +88,8 @@ class Change:
     """Whether it begins with the stored object."""
     sealed: Sealed = NOTHING_SEALED
     """The secret values of its body."""
+    keeps_owners = False
+    """Whether an object that is too large with managedFields is refused instead of losing them."""
     creates = False
     """Whether it may create the object if it is not stored."""
     repeatable = False
@@ -132,24 +132,22 @@ class Write:
     store: BaseStore = field(init=False)
     """The store that receives the write: the real one, or that of dry runs."""
     committer: "Committer | None" = None
-    """The engine's way to commit the object; None for a plain commit to `store`."""
+    """How the engine commits the object; None for a plain commit to `store`."""
     entry: Entry | None = None
     """The stored object, in the storage version; None on CREATE."""
     size: int = 0
     """Bytes of the request's body or of the stored object, whichever is larger. Large ones are
     processed outside the event loop."""
     empties: Sequence[Empty] = ()
-    """Empty lists and maps of the body. They are not stored, but validation sees them."""
+    """Empty lists and maps of the body, which validation sees, but which are not stored."""
     sealed: Sealed = field(default_factory=lambda: NOTHING_SEALED, repr=False)
     """The secret values of the body."""
     generated_prefix: str = ""
-    """The prefix of a generated name: generateName, or the prefix of the kind's strategy; else
-    ""."""
+    """The prefix of a generated name: generateName, or that of the kind's strategy; else ""."""
     owners: Literal["unrecorded", "waiting", "recorded"] = "unrecorded"
     """Whether managedFields contains the owners of the new object's fields (`ownership.own`)."""
     keeps_owners: bool = False
-    """Whether an object that is too large is refused although it would fit without managedFields,
-    as for an apply."""
+    """As in its change."""
     rounds: Rounds | None = None
     """The rounds of mutation, created when a plugin first calls a hook."""
     beside: tuple[Beside, ...] = ()

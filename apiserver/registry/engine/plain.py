@@ -55,7 +55,7 @@ class PlainEngine:
         """Return a new write, which has changed nothing yet."""
         options = change.options or request.options
         write = Write(self, request, options=options, name=request.name, notes=notes or Notes())
-        write.sealed = change.sealed
+        write.sealed, write.keeps_owners = change.sealed, change.keeps_owners
         write.store = self.store_of(options)
         return write
 

@@ -111,9 +111,10 @@ class Asked(NamedTuple):
 class Server:
     """A server whose webhooks and policy observe every request."""
 
-    def __init__(self, http, heard):
+    def __init__(self, http, heard, settled):
         self._http = http
         self._heard = heard
+        self.settled = settled
 
     async def ask(self, method, path, body=None):
         headers = {"Content-Type": "application/json"}
@@ -207,7 +208,7 @@ async def server():
         ) as started,
         ClientSession(started.url) as http,
     ):
-        made = Server(http, heard)
+        made = Server(http, heard, started.settled)
         for plural, body in (("policies", policy()), ("policybindings", binding("Warn"))):
             code, text, _ = await made.ask("POST", f"{GROUP}/validatingadmission{plural}", body)
             assert code == 201, text
@@ -266,6 +267,7 @@ async def requests(server, version, place, resource):
             body = sample(version, resource, name)
         elif verb == "update":
             source = place_of if "get" in resource["verbs"] else place_of.rpartition("/")[0]
+            await server.settled()  # the controller of definitions writes to their status
             body = json.loads((await server.ask("GET", source))[1])
         else:
             body = {"metadata": {"labels": {"seen": verb}}} if not subresource else {}
