@@ -13,6 +13,7 @@ MAX_SERIES = 10_000
 """Sets of labels of all metrics; further ones are not recorded. New kinds add sets."""
 
 _OF_ADMISSION = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+_OF_FLOWS = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
 BOUNDS: Mapping[str, tuple[float, ...]] = {
     "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_step_admission_duration_seconds": _OF_ADMISSION,
@@ -57,21 +58,7 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
         0.99,
         1.0,
     ),
-    "apiserver_flowcontrol_request_execution_seconds": (
-        0.0,
-        0.005,
-        0.02,
-        0.05,
-        0.1,
-        0.2,
-        0.5,
-        1.0,
-        2.0,
-        5.0,
-        10.0,
-        15.0,
-        30.0,
-    ),
+    "apiserver_flowcontrol_request_execution_seconds": _OF_FLOWS,
     "apiserver_flowcontrol_work_estimated_seats": tuple(map(float, (1, 2, 4, 8, 16, 32, 64, 100))),
     "apiserver_flowcontrol_request_queue_length_after_enqueue": (
         0.0,
@@ -83,21 +70,7 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
         500.0,
         1000.0,
     ),
-    "apiserver_flowcontrol_request_wait_duration_seconds": (
-        0.0,
-        0.005,
-        0.02,
-        0.05,
-        0.1,
-        0.2,
-        0.5,
-        1.0,
-        2.0,
-        5.0,
-        10.0,
-        15.0,
-        30.0,
-    ),
+    "apiserver_flowcontrol_request_wait_duration_seconds": _OF_FLOWS,
     **{
         f"workqueue_{what}_duration_seconds": tuple(10.0**power for power in range(-8, 2))
         for what in ("queue", "work")
