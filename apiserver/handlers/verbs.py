@@ -173,7 +173,12 @@ class Handlers:
             return await self._object_response(request, entry, exchange.form)
         strict = request.options.validation == "Strict"
         decode = partial(bodies.decode_patch, kind, body, strict=strict)
-        patch = await engine.run(len(body), decode)
+        try:
+            patch = await engine.run(len(body), decode)
+        except status.StatusError:
+            if kind != "apply":  # the reference reads the object before it decodes the patch
+                self._registry.get(request)
+            raise
         outcome = await self._registry.write(request, patches.of(request, kind, patch))
         engine.note(request, kind, body, outcome, tuple(request.warnings)[earlier:])
         return await self._respond(exchange, outcome)

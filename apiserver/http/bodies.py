@@ -131,6 +131,8 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
     try:
         decoded = bodies.decode(body, media, want_duplicates=True)
     except DecodeError as error:
+        if kind == "strategic":
+            raise status.bad_request(error.text) from error
         subject = "YAML: error converting YAML to JSON" if kind == "apply" else "patch"
         text = error.text
         if kind == "json":  # only the value of an operation can be a number

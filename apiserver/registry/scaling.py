@@ -99,15 +99,18 @@ class PatchScale(Scale):
         if scales.has_no_replicas(request, obj):
             old["spec"] = {"replicas": _MISSING}
         new, _ = self._patch.applied(request, old)
+        sent = gotext.compact_json(new)
         try:
+            builtin_decoding.settle_patched_type(new, SCALE)
             found = builtin_decoding.decode(new, SCALE)
         except builtin_decoding.DecodeError as error:
-            raise builtin_decoding.patch_refusal(gotext.compact_json(new), error) from error
+            raise builtin_decoding.patch_refusal(sent, error) from error
         if request.options.validation == "Strict" and found.unknown:
             text = bodies.strict_text(found.unknown)
-            raise builtin_decoding.patch_refusal(gotext.compact_json(new), text)
+            raise builtin_decoding.patch_refusal(sent, text)
         # the patched document is encoded again, with sorted members
         intake.report_unknown(request, SCALE, sorted(found.unknown))
+        _check_identity(request, found.object)
         return found.object
 
 
@@ -127,6 +130,7 @@ class ApplyScale(Scale):
         writer = ownership.writer(write, api_version=SCALE.api_version)
         force = write.request.options.force
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
+        _check_identity(write.request, scale)
         _check(write, scale)
         return scale
 
@@ -144,6 +148,12 @@ def decoded(scale: Object) -> Object:
         return builtin_decoding.decode(scale, SCALE).object
     except builtin_decoding.DecodeError as error:
         raise builtin_decoding.refusal(SCALE, error) from error
+
+
+def _check_identity(request: Request, scale: Object) -> None:
+    """Raise StatusError 400 if a patch changed the name or the namespace."""
+    intake.check_namespace(request, scale)
+    intake.check_name(request, scale)
 
 
 def _not_applied(write: Write, owned: Object) -> status.StatusError:

@@ -40,18 +40,23 @@ class ScaleHandler:
             return await self._put(exchange)
         if request.verb == "patch":
             return await self._patch(exchange)
-        raise status.method_not_allowed_on(
-            request.resource.group, request.resource.plural, request.verb
-        )
+        raise request.resource.wording.method_not_allowed(request.served.gvr, request.verb)
 
     async def _put(self, exchange: Exchange) -> web.StreamResponse:
         request = exchange.with_options("UpdateOptions")
         body = await bodies.read(exchange.http)
         media = bodies.media_type(exchange.http)
-        scale = await exchange.engine.run(len(body), bodies.decode_kind, body, media, SCALE.kind)
-        if (scale.get("apiVersion"), scale.get("kind")) not in (
-            (SCALE.api_version, SCALE.kind),
-            (None, None),
+        try:
+            scale = await exchange.engine.run(
+                len(body), bodies.decode_kind, body, media, SCALE.kind
+            )
+        except status.StatusError as error:
+            if request.resource.wording.has_messages:
+                raise
+            raise status.bad_request(scaling.UNREGISTERED) from error
+        if (scale.get("apiVersion") or SCALE.api_version, scale.get("kind") or SCALE.kind) != (
+            SCALE.api_version,
+            SCALE.kind,
         ):
             raise status.bad_request(scaling.UNREGISTERED)
         change = scaling.PutScale(request, scale)
@@ -64,7 +69,12 @@ class ScaleHandler:
         kind = bodies.patch_kind(exchange.http, exchange.request.resource.wording)
         request = exchange.with_options("PatchOptions", apply=kind == "apply")
         body = await bodies.read(exchange.http)
-        patch = await exchange.engine.run(len(body), bodies.decode_patch, kind, body)
+        try:
+            patch = await exchange.engine.run(len(body), bodies.decode_patch, kind, body)
+        except status.StatusError:
+            if kind != "apply":  # the reference reads the object before it decodes the patch
+                self._registry.get(request)
+            raise
         outcome = await self._registry.write(request, scaling.of(kind, patch))
         return await self._scale_response(exchange, outcome.entry)
 

@@ -15,7 +15,7 @@ def merge(obj: Object, patch: Any) -> Object:
     Nulls remove members. Nulls inside new values are dropped, except as list items.
     """
     if patch is None:
-        raise status.bad_request("invalid JSON Patch")
+        raise status.bad_request("Invalid JSON Patch")
     if not isinstance(patch, dict):
         kind = gotext.json_kind(patch)
         raise status.bad_request(

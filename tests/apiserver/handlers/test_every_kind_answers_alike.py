@@ -3,20 +3,27 @@
 import pytest
 import pytest_asyncio
 
+OWN_GROUPS = ("provisioning.grafana.app", "world.inkube.dev")
 EXPORT = "the export parameter, deprecated since v1.14, is no longer supported"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def kinds(web):
-    """(path of the group and version, entry of discovery) of every kind without subresources."""
+async def entries(web):
+    """(path of the group and version, entry of discovery) of every kind and subresource."""
     found = []
     versions = ["/api/v1"]
     groups = (await web.ask("GET", "/apis")).json["groups"]
     versions += [f"/apis/{each['groupVersion']}" for group in groups for each in group["versions"]]
     for version in versions:
-        entries = (await web.ask("GET", version)).json["resources"]
-        found += [(version, each) for each in entries if "/" not in each["name"]]
-    found = [each for each in found if each[1]["name"] != "componentstatuses"]  # not stored
+        listed = (await web.ask("GET", version)).json["resources"]
+        found += [(version, each) for each in listed if each["name"] != "componentstatuses"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def kinds(entries):
+    """The entries of kinds, without subresources."""
+    found = [each for each in entries if "/" not in each[1]["name"]]
     assert len(found) > 60
     return found
 
@@ -38,22 +45,67 @@ async def test_an_export_is_refused_before_the_object_is_looked_for(web, kinds):
                 assert (answer.json["message"], answer.json["reason"]) == (EXPORT, "BadRequest")
 
 
+VERBS = {
+    "collection": {"GET": "list", "POST": "create", "DELETE": "deletecollection"},
+    "object": {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"},
+    "all namespaces": {"GET": "list"},
+    "subresource": {
+        "GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
+    },
+}  # fmt: skip
+"""The verb of each method, for each form of a path."""
+
+
+def forms(version, entry):
+    """Yield (form, path) of each path of an entry of discovery, in a namespace that does not
+    exist."""
+    plural, _, part = entry["name"].partition("/")
+    path = f"{version}/{'namespaces/absent/' if entry['namespaced'] else ''}{plural}"
+    if part:
+        yield "subresource", f"{path}/a/{part}"
+        return
+    yield "collection", path
+    if entry["verbs"] != ["create"]:
+        yield "object", f"{path}/a"
+        if entry["namespaced"]:
+            yield "all namespaces", f"{version}/{plural}"
+
+
 @pytest.mark.asyncio(loop_scope="module")
-async def test_the_path_of_all_namespaces_can_only_be_read(web, kinds):
-    for version, entry in kinds:
-        if not entry["namespaced"] or "list" not in entry["verbs"]:
+async def test_a_method_without_a_verb_in_discovery_is_not_allowed_whatever_it_sends(web, entries):
+    """Neither the body nor the namespace is looked at. Kinds declared in Python can do more."""
+    for version, entry in entries:
+        if any(group in version for group in OWN_GROUPS):
             continue
-        if "provisioning" in version:  # inkube's kinds have a default namespace
-            continue
-        path = f"{version}/{entry['name']}"
-        assert (await web.ask("GET", path)).code == 200
-        is_built_in = entry["name"] in ("pods", "configmaps", "leases", "roles", "deployments")
-        for method in ("POST", "DELETE"):
-            answer = await web.ask(method, path, b"{" if method == "POST" else None)
-            assert answer.code in ((405,) if is_built_in else (404, 405)), (entry["name"], method)
-            if answer.code == 405:
-                assert answer.json["reason"] == "MethodNotAllowed"
-                assert answer.json["details"] == {}
+        for form, path in forms(version, entry):
+            for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
+                if "example.com" in version and form != "subresource" and method != "GET":
+                    continue  # custom resources have no routes: their bodies are read first
+                body = None if method in ("GET", "DELETE") else b"{"
+                media = "application/merge-patch+json" if method == "PATCH" else "application/json"
+                dry = "?dryRun=All" if method == "DELETE" and form == "collection" else ""
+                answer = await web.ask(method, path + dry, body, Content_Type=media)
+                is_allowed = VERBS[form].get(method) in entry["verbs"]
+                is_allowed |= entry["name"].endswith("/proxy")  # any method is passed on
+                assert (answer.code != 405) is is_allowed, (method, path, answer.code)
+                if answer.code == 405:
+                    assert answer.json["reason"] == "MethodNotAllowed"
+                    named = {"group": "example.com", "kind": "boats"}  # of custom resources
+                    assert answer.json["details"] == (named if "example.com" in version else {})
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_absent_object_is_not_found_before_its_patch_is_decoded(web, entries):
+    for version, entry in entries:
+        is_own = any(group in version for group in OWN_GROUPS)
+        for form, path in forms(version, entry):
+            if "patch" not in entry["verbs"] or is_own:
+                continue
+            if form in ("object", "subresource") and "proxy" not in path:
+                for media in ("merge", "json", "strategic-merge"):
+                    answer = await web.patch(path, b"{", media)
+                    has_strategy = media != "strategic-merge" or "example.com" not in version
+                    assert answer.code == (404 if has_strategy else 415), (path, media)
 
 
 @pytest.mark.asyncio(loop_scope="module")

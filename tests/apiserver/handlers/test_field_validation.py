@@ -169,12 +169,9 @@ async def test_a_finalizer_without_a_domain_or_a_path_is_warned_of(web, finalize
 
 async def test_a_number_that_no_float_holds_is_told_of_the_operation(web):
     body = b'[{"op": "add", "path": "/data/k", "value": 1e400}]'
-    refused = await web.ask(
-        "PATCH",
-        "/api/v1/namespaces/default/configmaps/none",
-        body,
-        Content_Type="application/json-patch+json",
-    )
+    path = "/api/v1/namespaces/default/configmaps"
+    await web.ask("POST", path, {"metadata": {"name": "there"}})
+    refused = await web.patch(f"{path}/there", body, "json")
     assert refused.json["message"] == (
         "error decoding patch: json: cannot unmarshal number 1e400 into Go struct field "
         "jsonPatchOp.value of type float64"

@@ -2,6 +2,8 @@
 kinds."""
 
 import pytest
+import pytest_asyncio
+import samples
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
@@ -11,18 +13,6 @@ KINDS = {
     "v1/Namespace": "/api/v1/namespaces",
     "rbac.authorization.k8s.io/v1/ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "example.com/v1/Boat": BOATS,
-}
-POD = {"containers": [{"name": "c", "image": "i"}]}
-SCALED = {
-    "Deployment": {
-        "selector": {"matchLabels": {"a": "b"}},
-        "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD},
-    },
-    "StatefulSet": {
-        "serviceName": "s",
-        "selector": {"matchLabels": {"a": "b"}},
-        "template": {"metadata": {"labels": {"a": "b"}}, "spec": POD},
-    },
 }
 
 
@@ -76,26 +66,83 @@ async def test_finalizers_are_standard_or_qualified(web, name, code):
     assert (await web.ask("POST", path, body)).code == code
 
 
-@pytest.mark.parametrize("kind_name", sorted(SCALED))
-async def test_a_scale_has_the_replicas_and_no_managers(web, kind_name):
-    path = f"/apis/apps/v1/namespaces/default/{kind_name.lower()}s"
-    body = {"apiVersion": "apps/v1", "kind": kind_name, "metadata": {"name": "s"}}
-    assert (await web.ask("POST", path, {**body, "spec": SCALED[kind_name]})).code == 201
-    scale = f"{path}/s/scale"
-    applied = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "s"}}
-    answers = [
-        await web.ask("GET", scale),
-        await web.patch(scale, {"spec": {"replicas": 3}}),
-        await web.patch(
-            f"{scale}?fieldManager=m&force=true", {**applied, "spec": {"replicas": 4}}, "apply"
-        ),
-    ]
-    assert [each.json["spec"]["replicas"] for each in answers] == [1, 3, 4]
-    assert not any("managedFields" in each.json["metadata"] for each in answers)
-    stored = (await web.ask("GET", f"{path}/s")).json
-    assert stored["spec"]["replicas"] == 4
-    owners = {each["manager"] for each in stored["metadata"]["managedFields"]}
-    assert "m" in owners
+@pytest_asyncio.fixture(loop_scope="module")
+async def scaled(web, boat):
+    """The paths of an object of each kind with a Scale in discovery."""
+    groups = (await web.ask("GET", "/apis")).json["groups"]
+    versions = ["v1", *(each["preferredVersion"]["groupVersion"] for each in groups)]
+    found = []
+    for version in versions:
+        root = "/api/v1" if version == "v1" else f"/apis/{version}"
+        listed = (await web.ask("GET", root)).json["resources"]
+        kinds = {each["name"]: each["kind"] for each in listed}
+        for each in listed:
+            plural, _, part = each["name"].partition("/")
+            if part != "scale":
+                continue
+            is_boat = plural == "boats"
+            obj = boat("scaled") if is_boat else samples.make(version, kinds[plural], "scaled")
+            path = f"{root}/namespaces/default/{plural}"
+            await web.ask("DELETE", f"{path}/scaled")
+            assert (await web.ask("POST", path, obj)).code == 201
+            found.append(f"{path}/scaled")
+    assert len(found) > 4
+    return found
+
+
+def ways(path, body):
+    """Yield the arguments of each sort of write of a Scale, as a dry run."""
+    operations = [{"op": "add", "path": f"/{name}", "value": body[name]} for name in body]
+    yield "PUT", f"{path}/scale?dryRun=All", body, "json"
+    yield "PATCH", f"{path}/scale?dryRun=All", body, "merge-patch+json"
+    yield "PATCH", f"{path}/scale?dryRun=All", operations, "json-patch+json"
+    if "boats" not in path:
+        yield "PATCH", f"{path}/scale?dryRun=All", body, "strategic-merge-patch+json"
+        yield (
+            "PATCH",
+            f"{path}/scale?dryRun=All&fieldManager=m&force=true",
+            body,
+            "apply-patch+yaml",
+        )
+
+
+def scale_of(replicas, **metadata):
+    head = {"apiVersion": "autoscaling/v1", "kind": "Scale"}
+    return {**head, "metadata": {"name": "scaled", **metadata}, "spec": {"replicas": replicas}}
+
+
+async def test_each_write_of_each_scale_sets_the_replicas_and_shows_no_managers(web, scaled):
+    for path in scaled:
+        for method, where, body, media in ways(path, scale_of(7)):
+            answer = await web.ask(method, where, body, Content_Type=f"application/{media}")
+            assert (answer.code, answer.json["spec"]) == (200, {"replicas": 7}), (where, media)
+            assert "managedFields" not in answer.json["metadata"]
+        stored = await web.patch(f"{path}/scale?fieldManager=m", {"spec": {"replicas": 3}})
+        assert stored.json["spec"] == {"replicas": 3}
+        whole = (await web.ask("GET", path)).json
+        assert whole["spec"]["replicas"] == 3
+        assert "m" in {each["manager"] for each in whole["metadata"]["managedFields"]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (scale_of(7, name="other"), (400, 400)),
+        (scale_of(7, namespace="other"), (400, 400)),
+        (scale_of(7) | {"apiVersion": "v1"}, (400, 422)),
+        (scale_of(7) | {"kind": "Odd"}, (400, 422)),
+        (scale_of(-1), (422, 422)),
+        (scale_of("x"), (400, 422)),
+    ],
+)
+async def test_each_write_of_each_scale_names_the_object_of_its_path(web, scaled, wrong, code):
+    """The codes are those of PUT and of patches."""
+    for path in scaled:
+        for method, where, body, media in ways(path, wrong):
+            if media.startswith("apply"):  # decodes and types the object itself
+                continue
+            answer = await web.ask(method, where, body, Content_Type=f"application/{media}")
+            assert answer.code == code[method == "PATCH"], (where, media, answer.json)
 
 
 async def test_a_scale_of_a_custom_resource_is_not_applied(web, boat):
