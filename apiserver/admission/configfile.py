@@ -6,11 +6,13 @@ apiserver/pkg/admission/config.go and the configuration types of the plugins.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from inkube.apiserver import auth
 from inkube.apiserver.admission import coveringquotas, eventrates, podsecurity
-from inkube.schemas import golang
+from inkube.schemas import fielderrors, golang
 from inkube.schemas.objects import Object
 
 _VERSIONS = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1")
@@ -26,6 +28,8 @@ class Settings(NamedTuple):
     default_tolerations: Sequence[Object] = ()
     allowed_tolerations: Sequence[Object] = ()
     quota_limits: Sequence["coveringquotas.Limit"] = ()
+    mutating_users: "auth.webhookusers.Users | None" = None
+    validating_users: "auth.webhookusers.Users | None" = None
 
 
 def read(path: Path | None) -> Settings:
@@ -58,7 +62,7 @@ def read(path: Path | None) -> Settings:
             raise ValueError(f'{path}: the plugin "{name}" cannot be configured here')
         try:
             members |= _READERS[name](configuration)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (OSError, ValueError, TypeError, AttributeError) as error:
             raise ValueError(f'couldn\'t init admission plugin "{name}": {error}') from error
     return Settings(**members)
 
@@ -111,10 +115,28 @@ def _quota_limits(configuration: Object) -> Object:
     return {"quota_limits": coveringquotas.limits(configuration)}
 
 
+def _webhook_users(member: str, configuration: Object) -> Object:
+    if configuration.get("kind") == "WebhookAdmission":
+        _check_kind(configuration, "apiserver.config.k8s.io", "WebhookAdmission")
+    else:
+        _check_kind(configuration, "apiserver.config.k8s.io", "WebhookAdmissionConfiguration")
+    if configuration.get("staticManifestsDir"):
+        raise ValueError("staticManifestsDir is not supported")
+    file = configuration.get("kubeConfigFile") or ""
+    if not file:
+        return {}
+    if not Path(file).is_absolute():
+        why = "must be an absolute file path"
+        raise ValueError(fielderrors.invalid("kubeConfigFile", file, why).text())
+    return {member: auth.webhookusers.Users.read(Path(file))}
+
+
 _READERS: Mapping[str, Callable[[Object], Object]] = {
     "EventRateLimit": _event_limits,
+    "MutatingAdmissionWebhook": partial(_webhook_users, "mutating_users"),
     "PodNodeSelector": _node_selectors,
     "PodSecurity": _pod_security,
     "PodTolerationRestriction": _tolerations,
     "ResourceQuota": _quota_limits,
+    "ValidatingAdmissionWebhook": partial(_webhook_users, "validating_users"),
 }

@@ -10,6 +10,7 @@ from inkube.apiserver.auth import rules as rules
 from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import tls as tls
 from inkube.apiserver.auth import webhookcalls as webhookcalls
+from inkube.apiserver.auth import webhookusers as webhookusers
 from inkube.apiserver.auth.abac import ABAC as ABAC
 from inkube.apiserver.auth.access import Access as Access
 from inkube.apiserver.auth.access import GuardedAccess as GuardedAccess

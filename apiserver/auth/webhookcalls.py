@@ -34,11 +34,7 @@ class Target(NamedTuple):
 def read(path: Path) -> Target:
     """Return the webhook that the current context of a kubeconfig names. Raises ValueError,
     OSError."""
-    try:
-        document = golang.goyaml.loads(path.read_bytes()).value
-    except golang.unmarshal.DecodeError as error:
-        raise ValueError(f"{path}: {error}") from error
-    config: Object = document if isinstance(document, dict) else {}
+    config = load(path)
     context = _named(config, "contexts", "context", config.get("current-context") or "")
     cluster = _named(config, "clusters", "cluster", context.get("cluster") or "")
     user = _named(config, "users", "user", context.get("user") or "")
@@ -49,6 +45,15 @@ def read(path: Path) -> Target:
         return Target(url, _tls(path, cluster, user), _options(path, cluster, user))
     except ssl.SSLError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def load(path: Path) -> Object:
+    """Return the content of a kubeconfig. Raises ValueError, OSError."""
+    try:
+        document = golang.goyaml.loads(path.read_bytes()).value
+    except golang.unmarshal.DecodeError as error:
+        raise ValueError(f"{path}: {error}") from error
+    return document if isinstance(document, dict) else {}
 
 
 def _named(config: Object, plural: str, member: str, name: str) -> Object:
@@ -73,25 +78,37 @@ def _tls(path: Path, cluster: Object, user: Object) -> ssl.SSLContext:
     context = http.dialing.client_context(bundle)
     if cluster.get("insecure-skip-tls-verify"):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    certificate, key = _data(path, user, "client-certificate"), _data(path, user, "client-key")
+    certificate = certificate_of(path, user)
     if certificate:
-        frontproxy.Identity(b"", certificate + b"\n" + key).configure(context)
+        frontproxy.Identity(b"", certificate).configure(context)
     return context
+
+
+def certificate_of(path: Path, user: Object) -> bytes:
+    """Return the client certificate of a user with its key as PEM; b"" without. Raises OSError."""
+    certificate = _data(path, user, "client-certificate")
+    return certificate + b"\n" + _data(path, user, "client-key") if certificate else b""
 
 
 def _options(path: Path, cluster: Object, user: Object) -> Object:
     options: Object = {}
     if cluster.get("tls-server-name"):
         options["server_hostname"] = cluster["tls-server-name"]
+    headers = headers_of(path, user)
+    return {**options, "headers": headers} if headers else options
+
+
+def headers_of(path: Path, user: Object) -> dict[str, str]:
+    """Return the headers that identify a user of a kubeconfig. Raises OSError."""
     token = user.get("token") or ""
     if user.get("tokenFile"):
         token = (path.parent / user["tokenFile"]).read_text().strip()
     if token:
-        options["headers"] = {"Authorization": f"Bearer {token}"}
-    elif user.get("username"):
+        return {"Authorization": f"Bearer {token}"}
+    if user.get("username"):
         pair = f"{user['username']}:{user.get('password', '')}".encode()
-        options["headers"] = {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
-    return options
+        return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+    return {}
 
 
 class Webhook:

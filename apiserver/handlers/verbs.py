@@ -193,7 +193,9 @@ class Handlers:
             body = status.success(resource.group, resource.plural, request.name, uid)
             form = exchange.form.without_transform()
             return responses.render(body, form, warnings=request.warnings)
-        return await self._object_response(request, outcome.entry, exchange.form)
+        # upstream's finalizers answer 202 to this deprecated option alone (handlers/delete.go)
+        code = 202 if options.orphan is False and not outcome.deleted else 200
+        return await self._object_response(request, outcome.entry, exchange.form, code=code)
 
     async def delete_collection(self, exchange: Exchange) -> web.StreamResponse:
         """Delete all objects that the selectors match, and return them as they were listed."""

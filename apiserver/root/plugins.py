@@ -160,9 +160,9 @@ def in_order(
         _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
         *_resizes(store, minor),
         policies.MutatingPolicies(store, resources, authorizer),
-        MutatingWebhooks(store, dispatcher),
+        MutatingWebhooks(store, dispatcher, settings().mutating_users if config_file else None),
         policies.ValidatingPolicies(store, resources, authorizer),
-        ValidatingWebhooks(store, dispatcher),
+        ValidatingWebhooks(store, dispatcher, settings().validating_users if config_file else None),
         declared_kinds,
         *security.escalation,
         QuotaAdmission(store),  # last, because it counts the objects that it admits

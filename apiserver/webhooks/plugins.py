@@ -7,6 +7,7 @@ client, is loaded with the first webhook.
 from collections.abc import Callable
 from functools import partial
 
+from inkube.apiserver import auth
 from inkube.apiserver.registry import OnDemand, Operation, Resource, StoreCache, Write, keys
 from inkube.apiserver.webhooks import calls
 from inkube.schemas import webhooks as reviews
@@ -32,8 +33,15 @@ class Webhooks(OnDemand):
     plural = ""
     is_private = False
 
-    def __init__(self, store: Store, dispatcher: Callable[[], "calls.Dispatcher"]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        dispatcher: Callable[[], "calls.Dispatcher"],
+        users: "auth.webhookusers.Users | None" = None,
+    ) -> None:
+        """`users` are those that the server is for webhooks; None for no user at all."""
         self._dispatcher = dispatcher
+        self._users = users
         prefix = keys.prefix(self.plural)
         self._hooks = StoreCache(store, (prefix,), partial(_hooks, store, prefix, dispatcher))
         """All webhooks of all configurations, in the order of their calls."""
@@ -64,7 +72,7 @@ class MutatingWebhooks(Webhooks):
     plural = "mutatingwebhookconfigurations"
 
     async def mutate(self, write: Write) -> None:
-        await self._dispatcher().mutate(self._hooks.value, write)
+        await self._dispatcher().mutate(self._hooks.value, write, self._users)
 
 
 class ValidatingWebhooks(Webhooks):
@@ -74,4 +82,4 @@ class ValidatingWebhooks(Webhooks):
     plural = "validatingwebhookconfigurations"
 
     async def validate(self, write: Write) -> None:
-        await self._dispatcher().validate(self._hooks.value, write)
+        await self._dispatcher().validate(self._hooks.value, write, self._users)

@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 from yarl import URL
 
-from inkube.apiserver import http
+from inkube.apiserver import auth, http
 from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
 from inkube.schemas import releases
 from inkube.schemas.objects import Object
@@ -48,8 +48,9 @@ class WebhookCaller:
         version: str,
         seconds: float,
         kind: replies.Kind = replies.ADMISSION,
+        users: "auth.webhookusers.Users | None" = None,
     ) -> Object:
-        """Send a review, and return the decoded review of the response.
+        """Send a review as one of the users, and return the decoded review of the response.
 
         `seconds` limits the whole exchange. Raises ReplyError.
         """
@@ -57,20 +58,21 @@ class WebhookCaller:
         url = f"{target}?timeout={math.ceil(seconds)}s"
         try:
             async with asyncio.timeout(seconds):
-                code, body, media = await self._exchange(client, url, review)
+                code, body, media = await self._exchange(client, url, review, users)
         except TimeoutError as error:
             raise ReplyError(f'Post "{url}": context deadline exceeded') from error
         return replies.document(code, body, content_type=media, version=version, kind=kind)
 
-    async def _exchange(self, client: Object, url: str, review: bytes) -> tuple[int, bytes, str]:
+    async def _exchange(
+        self, client: Object, url: str, review: bytes, users: "auth.webhookusers.Users | None"
+    ) -> tuple[int, bytes, str]:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers, timeout=aiohttp.ClientTimeout()
             )
         try:
-            context = http.dialing.context(client.get("caBundle") or "")
-            options: dict[str, Any] = {"data": review, "ssl": context}
             asked = URL(url)
+            options: dict[str, Any] = {"data": review, **_identified(asked, client, users)}
             if "service" in client:
                 asked, options = self._of_service(client["service"], asked, options)
             async with self._session.post(asked, **options) as response:
@@ -93,9 +95,20 @@ class WebhookCaller:
         assert url.port is not None
         found = self._services.find(service["namespace"], service["name"], url.port)
         place = URL(f"https://{found}")
-        headers = {"Host": f"{url.host}:{url.port}"}
+        headers = {**options.get("headers", {}), "Host": f"{url.host}:{url.port}"}
         where = url.with_host(place.host or "").with_port(place.port)
         return where, {**options, "headers": headers, "server_hostname": url.host}
+
+
+def _identified(
+    url: URL, client: Object, users: "auth.webhookusers.Users | None"
+) -> dict[str, Any]:
+    """Return the options of a request that trust the webhook, and say who asks."""
+    bundle = client.get("caBundle") or ""
+    if users is None:
+        return {"ssl": http.dialing.context(bundle)}
+    found = users.find(url.host or "", url.port or 0)
+    return {"ssl": found.context(bundle), "headers": found.headers}
 
 
 def _target(client: Object) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import Samples, Write, intake
 from inkube.apiserver.webhooks.calls.caller import WebhookCaller
@@ -68,9 +69,12 @@ class Dispatcher:
         all writes."""
         return [Hook(spec, configuration) for configuration, spec in specs]
 
-    async def mutate(self, hooks: list[Hook], write: Write) -> None:
-        """Call mutating webhooks, which change the object in place. Raises StatusError."""
-        asking = self._admission(write)
+    async def mutate(
+        self, hooks: list[Hook], write: Write, users: "auth.webhookusers.Users | None" = None
+    ) -> None:
+        """Call mutating webhooks, which change the object in place, as one of the users. Raises
+        StatusError."""
+        asking = self._admission(write, users)
         invoked = write.rounds_of("MutatingAdmissionWebhook")
         invoked.start_round(write.object)
         changed = False
@@ -90,12 +94,14 @@ class Dispatcher:
             _check_identity(write)
         invoked.end(write.object)
 
-    async def validate(self, hooks: list[Hook], write: Write) -> None:
-        """Call validating webhooks at the same time.
+    async def validate(
+        self, hooks: list[Hook], write: Write, users: "auth.webhookusers.Users | None" = None
+    ) -> None:
+        """Call validating webhooks at the same time, each as one of the users.
 
         Raises the error of the first webhook in the order of the configurations that rejects.
         """
-        asking = self._admission(write)
+        asking = self._admission(write, users)
         asked = [
             (hook, seen, f"round_0_index_{index}")
             for index, hook in enumerate(hooks)
@@ -145,8 +151,8 @@ class Dispatcher:
             key = f"failed-open.validating.{_ANNOTATIONS}{place}"
             admission.write.notes.annotate(key, hook.name)
 
-    def _admission(self, write: Write) -> HookAdmission:
-        return HookAdmission(write, self._store, self._authorizer)
+    def _admission(self, write: Write, users: "auth.webhookusers.Users | None") -> HookAdmission:
+        return HookAdmission(write, self._store, self._authorizer, users)
 
     async def _call_hook(
         self, hook: Hook, admission: HookAdmission, view: RequestView, *, is_mutating: bool
@@ -189,7 +195,9 @@ class Dispatcher:
         body = review.build(admission.facts, view, uid=uid, version=version)
         seconds = min(hook.seconds, admission.request.remaining)
         try:
-            document = await self._caller.post(hook.client, body, version=version, seconds=seconds)
+            document = await self._caller.post(
+                hook.client, body, version=version, seconds=seconds, users=admission.users
+            )
             answer = review.read(document, uid=uid, version=version, is_mutating=is_mutating)
         except ReplyError as error:
             raise CallFailed(f"failed to call webhook: {error}") from error

@@ -27,8 +27,15 @@ class HookAdmission:
     by earlier webhooks count.
     """
 
-    def __init__(self, write: Write, store: BaseStore, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        write: Write,
+        store: BaseStore,
+        authorizer: Authorizer,
+        users: "auth.webhookusers.Users | None" = None,
+    ) -> None:
         self.write = write
+        self.users = users
         self.request: Request = write.request
         self._store = store
         self._authorizer = authorizer

@@ -99,9 +99,11 @@ class RuleSet:
 class _Plan:
     """A schema node with rules at or below it."""
 
-    def __init__(self, schema: dict[str, Any], is_root: bool) -> None:
+    def __init__(self, schema: dict[str, Any], is_root: bool, *, has_type: bool) -> None:
+        """`has_type` is False below `items` of what is no array, and values of what is no map."""
         self.schema = schema
         self._is_root = is_root
+        self._has_type = has_type
         self.properties: dict[str, _Plan] = {}
         self.values: _Plan | None = None
         self.items: _Plan | None = None
@@ -131,6 +133,11 @@ class _Plan:
         shape = self._shape
         return adapter(shape) if shape is not None and shape.is_adapted else None
 
+    @property
+    def lacks_type(self) -> bool:
+        """Whether the node has rules, but no type for them."""
+        return not self._has_type and bool(self.schema.get("x-kubernetes-validations"))
+
     def _declared(self) -> list[Rule]:
         specs = self.schema.get("x-kubernetes-validations") or []
         shape = declare(self.schema, is_root=self._is_root) if specs else None
@@ -150,22 +157,23 @@ def _field_path(spec: dict[str, Any], schema: dict[str, Any]) -> str:
         return ""
 
 
-def _plan(schema: Any, *, is_root: bool) -> _Plan | None:
+def _plan(schema: Any, *, is_root: bool, has_type: bool = True) -> _Plan | None:
     if not isinstance(schema, dict):
         return None
-    plan = _Plan(schema, is_root)
+    plan = _Plan(schema, is_root, has_type=has_type)
     for name, part in (schema.get("properties") or {}).items():
         child = _child(part)
         if child is not None:
             plan.properties[name] = child
-    plan.values = _child(schema.get("additionalProperties"))
-    plan.items = _child(schema.get("items"))
+    plan.values = _child(schema.get("additionalProperties"), has_type and plan.type == "object")
+    plan.items = _child(schema.get("items"), has_type and plan.type == "array")
     has_rules = bool(schema.get("x-kubernetes-validations"))
     return plan if has_rules or plan.properties or plan.values or plan.items else None
 
 
-def _child(schema: Any) -> _Plan | None:
-    return _plan(schema, is_root=isinstance(schema, dict) and bool(schema.get(_EMBEDDED)))
+def _child(schema: Any, has_type: bool = True) -> _Plan | None:
+    is_root = isinstance(schema, dict) and bool(schema.get(_EMBEDDED))
+    return _plan(schema, is_root=is_root, has_type=has_type)
 
 
 def _misfit(plan: _Plan, new: Any, old: Any) -> str:
@@ -199,7 +207,9 @@ class _Run:
     def _visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
         if new is None:
             return
-        if plan.rules:
+        if plan.lacks_type:
+            self._report(path, plan.type, messages.NO_TYPE)
+        elif plan.rules:
             self._evaluate_all(plan, path, new, old, ratchet)
         if isinstance(new, dict):
             self._visit_map(plan, path, new, old if isinstance(old, dict) else {}, ratchet)

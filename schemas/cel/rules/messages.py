@@ -12,6 +12,9 @@ from inkube.schemas.golang import gotext
 
 logger = logging.getLogger("inkube.access.expressions")
 """A child of the logger of requests, so that `-v` also shows these messages."""
+NO_TYPE: Final = (
+    "rule compiler initialization error: failed to convert to declType for CEL validation rules"
+)
 OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )

@@ -26,6 +26,8 @@ async def test_a_deletion_of_many_answers_in_the_form_of_a_list(web, plural, acc
     listed = (await web.ask("GET", f"{path}{query}", Accept=accept)).json
     gone = (await web.ask("DELETE", f"{path}{query}", Accept=accept)).json
     assert gone["kind"] == kind
+    for row in gone[member] + listed[member]:
+        row.get("cells", [0]).pop()  # the age of a row may have become a second
     assert gone[member] == listed[member]
     assert len(gone[member]) == 2
 
@@ -55,3 +57,19 @@ async def test_a_system_priority_class_is_removed_only_with_its_collection(web):
     assert (await web.ask("DELETE", f"{CLASSES}?dryRun=All")).code == 200
     await web.ask("POST", CLASSES, {"metadata": {"name": "own"}, "value": 5})
     assert (await web.ask("DELETE", f"{CLASSES}/own")).code == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "finalizers", "code"),
+    [
+        ({"orphanDependents": False}, ["example.com/kept"], 202),
+        ({"orphanDependents": False}, [], 200),
+        ({"propagationPolicy": "Background"}, ["example.com/kept"], 200),
+    ],
+)
+async def test_only_the_deprecated_option_says_that_an_object_stays(web, options, finalizers, code):
+    path = f"{WHERE}/configmaps"
+    meta = {"name": f"stays-{code}-{len(finalizers)}", "finalizers": finalizers}
+    await web.ask("POST", path, {"metadata": meta})
+    gone = await web.ask("DELETE", f"{path}/{meta['name']}", options)
+    assert gone.code == code

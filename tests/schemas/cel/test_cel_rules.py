@@ -270,3 +270,19 @@ def test_embedded_resources_have_names_of_their_own() -> None:
 def test_a_schema_without_rules_is_false() -> None:
     assert not RuleSet(schema(NUMBER))
     assert RuleSet(schema(NUMBER, {"rule": "true"}))
+
+
+def test_rules_of_items_of_what_is_no_array_have_no_type() -> None:
+    """Follows TestCustomResourceValidatorsWithSchemaConversion: a list that was stored before."""
+    number = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 9"}]}
+    inner = {"type": "array", "items": number}
+    wrong = schema({"l": {"type": "object", "items": number}})
+    text = 'Invalid value: "integer": rule compiler initialization error: failed to convert to'
+    text += " declType for CEL validation rules"
+    assert texts(wrong, {"l": [1]}) == [f"spec.l[0]: {text}"]
+    assert texts(wrong, {"l": [1]}, {"l": [1]}) == [f"spec.l[0]: {text}"]
+    assert texts(wrong, {"l": {}}) == []
+    nested = schema({"l": {"type": "object", "items": inner}})
+    assert texts(nested, {"l": [[1]]}) == [f"spec.l[0][0]: {text}"]
+    right = schema({"l": {"type": "array", "items": number}})
+    assert texts(right, {"l": [9]}) == ["spec.l[0]: Invalid value: 9: failed rule: self < 9"]
