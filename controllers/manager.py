@@ -34,8 +34,6 @@ logger = logging.getLogger(__name__)
 
 DRAIN = 1.0
 """Seconds for cancelled reconciles to clean up when the manager stops."""
-TURNS = 20
-"""Iterations of the event loop in which tasks that a moved clock woke add their keys to a queue."""
 
 
 class Result(NamedTuple):
@@ -88,6 +86,9 @@ class Controller:
     """Whether it also runs in servers that are not the leader, in several of them concurrently."""
     gives_time: bool = False
     """Whether it waits GRACE seconds before it handles a new object without conditions."""
+    is_busy: Callable[[], bool] | None = None
+    """Returns whether a task that the controller started continues by itself, without a key in the
+    queue: such as a function that is a pod."""
     sums_up: bool = False
     """Whether it summarizes changes of many objects, so that many waiting reconciles run before
     it."""
@@ -114,6 +115,12 @@ class _RunningController:
         self._ends: list[Callable[[], None]] = []
         self._context: Context | None = None
         """Of the start, in which all tasks run; None before the start and when they run."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no key waits or is being reconciled, and no task of the controller is busy."""
+        is_busy = self.controller.is_busy
+        return self.queue.is_idle and (is_busy is None or not is_busy())
 
     def observe(self, observe: Callable[[str, str, float], None]) -> None:
         """Call `observe` as `Manager.observe_queues` says."""
@@ -396,8 +403,9 @@ class Manager:
         return sum(running.queue.taken_count for running in self._running_controllers.values())
 
     async def settled(self) -> None:
-        """Return when nothing continues by itself: all informers are caught up, all queues are idle
-        and no sleeper of a moved clock is due, at the same time.
+        """Return when nothing continues by itself: all informers are caught up, all queues are
+        idle, no task of a controller is busy and no sleeper of a moved clock is due, at the same
+        time.
 
         Delayed rechecks do not count, nor failed keys whose next attempt is more than a second
         away.
@@ -406,15 +414,13 @@ class Manager:
             for informer in self.informers.all():
                 await informer.caught_up()
             await self._wait_queues_idle()
-            if self._is_waking:
-                # what a sleeper wakes, such as a pod that is a function, is no key yet
-                for _ in range(TURNS):
-                    await asyncio.sleep(0)
+            if not self._is_idle():  # due sleepers and busy tasks have no key in a queue
+                await asyncio.sleep(0)
 
     @property
     def waits_for(self) -> list[str]:
         """The names of busy controllers, for which `settled` waits, and `timers`."""
-        busy = [name for name, each in self._running_controllers.items() if not each.queue.is_idle]
+        busy = [name for name, each in self._running_controllers.items() if not each.is_idle]
         return [*busy, "timers"] if self._is_waking else busy
 
     @property
@@ -438,5 +444,5 @@ class Manager:
             await running.queue.wait_idle()
 
     def _is_idle(self) -> bool:
-        queues = (running.queue for running in self._running_controllers.values())
-        return not self._is_waking and all(queue.is_idle for queue in queues)
+        running = self._running_controllers.values()
+        return not self._is_waking and all(each.is_idle for each in running)

@@ -15,9 +15,10 @@ import fnmatch
 import sys
 import traceback
 import types
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ INPUT_QUEUE_SIZE = 64
 """Pieces of input that wait until the function reads them, at most."""
 MOST = 1000
 """The number of running functions from which on further pods wait."""
-TURNS = 10
-"""Iterations of the event loop that a function gets before its pod counts as settled."""
+MAX_TURNS = 100
+"""Iterations of the event loop in a row after which a function that never waits counts as one that
+does."""
 
 Main = Callable[["Container"], Awaitable[int | None]]
 Exec = Callable[["Container", "Command"], Awaitable[int | None]]
@@ -165,6 +167,41 @@ class Container:
         return await self.input.get()
 
 
+class _Steps:
+    """Runs a coroutine in the task that awaits this, and knows whether the coroutine waits."""
+
+    def __init__(self, made: Awaitable[int | None]) -> None:
+        self._made = made
+        self._awaited: asyncio.Future[Any] | None = None
+        """None before the start, and while it only lets other tasks run (`asyncio.sleep(0)`)."""
+        self._turns = 0
+        """Times in a row that it let other tasks run."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether the coroutine waits for something that has not happened yet."""
+        if self._awaited is None:
+            return self._turns > MAX_TURNS
+        return not self._awaited.done()
+
+    def __await__(self) -> Generator[Any, Any, int | None]:
+        steps = self._made.__await__()
+        advance: Callable[[], Any] = partial(next, steps)
+        while True:
+            try:
+                self._awaited = advance()
+            except StopIteration as end:
+                code: int | None = end.value
+                return code
+            self._turns = self._turns + 1 if self._awaited is None else 0
+            try:
+                yield self._awaited
+            except BaseException as error:  # noqa: BLE001 # a cancellation, or the end of the process
+                advance = partial(steps.throw, error)
+            else:
+                advance = partial(next, steps)
+
+
 class ContainerRun:
     """One run of a container."""
 
@@ -175,13 +212,27 @@ class ContainerRun:
         self.exit_code = 0
         self.ended: datetime | None = None
         self._task: asyncio.Task[None] | None = None
+        self._steps: _Steps | None = None
         self._is_stopping = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the function continues by itself: it runs, and does not wait for anything. This
+        includes the time until its end was reported."""
+        if self._task is None:
+            return False
+        return self._steps is None or not self._steps.waits
 
     def start(self, on_end: Callable[[], None]) -> None:
         """Run the function as a task, and call `on_end` when the task ends."""
         name = f"container {self.container.name}"
         self._task = asyncio.create_task(self._run(), name=name)
-        self._task.add_done_callback(lambda task: on_end())
+
+        def end(task: "asyncio.Task[None]") -> None:
+            self._task = None
+            on_end()
+
+        self._task.add_done_callback(end)
 
     def stop(self) -> None:
         """Act as SIGTERM: cancel the coroutine, which can clean up. Later calls do nothing."""
@@ -219,7 +270,8 @@ class ContainerRun:
     async def _run(self) -> None:
         with output.into(self.book):
             try:
-                code = await self.function.main(self.container)
+                self._steps = _Steps(self.function.main(self.container))
+                code = await self._steps
                 self._end(0 if code is None else int(code))
             except asyncio.CancelledError:
                 self._end(EXIT_SIGTERM)
@@ -274,9 +326,16 @@ class Functions:
             return
         watch = Watch(PODS, keys=self._keys)
         controller = Controller(
-            "kubelet-functions", self._reconcile, (watch,), sources=(self._feed,)
+            "kubelet-functions",
+            self._reconcile,
+            (watch,),
+            sources=(self._feed,),
+            is_busy=self._is_busy,
         )
         self._cluster.manager.add(controller)
+
+    def _is_busy(self) -> bool:
+        return any(one.is_busy for runs in self._pods.values() for one in runs.values())
 
     def matches(self, pod: Object) -> bool:
         """Return whether a function runs at least one container of the pod."""
@@ -357,8 +416,6 @@ class Functions:
         for running in made:
             running.container.pod = changed
             running.start(lambda: self._add(Key.of(pod)))
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
         return None
 
     async def _wait_for_config(self, pod: Object, error: StatusError) -> None:
@@ -408,8 +465,6 @@ class Functions:
         self._previous_books[uid, name] = before.book
         self._pods[uid][name] = again
         again.start(lambda: self._add(Key.of(pod)))
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
 
     def _status_patch(self, pod: Object, runs: Mapping[str, ContainerRun]) -> Object | None:
         """Return a patch of the status with newly ended containers, or None if the status has all
@@ -438,8 +493,6 @@ class Functions:
         runs = self._pods.get(own["uid"], {})
         for running in runs.values():
             running.stop()
-        for _ in range(TURNS):
-            await asyncio.sleep(0)
         grace = timedelta(seconds=own.get("deletionGracePeriodSeconds") or 0)
         # deletionTimestamp is the end of the grace period, which began when it was set
         left = (pods.moment(own["deletionTimestamp"]) - self._cluster.clock.now()).total_seconds()

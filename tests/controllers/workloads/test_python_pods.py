@@ -63,7 +63,18 @@ async def run(container, command):
     return 4
 
 
-FUNCTIONS = [hello, broken, exits, service, shell]
+@pod(image="slow")
+async def slow(container):
+    for begun in range(3):
+        for _ in range(int(container.env["TURNS"])):
+            await asyncio.sleep(0)
+        SEEN.append(begun)
+        await container.sleep(10)
+    for _ in range(int(container.env["TURNS"])):
+        await asyncio.sleep(0)
+
+
+FUNCTIONS = [hello, broken, exits, service, shell, slow]
 pytestmark = pytest.mark.kube_workloads(controllers={"kubelet"}, pods=FUNCTIONS)
 
 
@@ -161,6 +172,16 @@ def test_a_container_that_does_not_end_within_the_grace_period_is_killed(kube):
     told = status(kube)
     assert (told["phase"], ended(told)["exitCode"]) == ("Failed", 137)
     assert SEEN == []
+
+
+@pytest.mark.parametrize("turns", [0, 1, 19, 90])
+def test_a_server_is_settled_when_its_functions_wait(kube, turns):
+    SEEN.clear()
+    make(kube, "slow", env={"TURNS": str(turns)}, restartPolicy="Never")
+    for begun in range(3):
+        assert [*range(begun + 1)] == SEEN
+        kube.advance(10)
+    assert status(kube)["phase"] == "Succeeded"
 
 
 def test_ports_are_coroutines_too(kube, kubectl):
