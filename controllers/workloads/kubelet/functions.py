@@ -170,8 +170,8 @@ class Container:
 class _Steps:
     """Runs a coroutine in the task that awaits this, and knows whether the coroutine waits."""
 
-    def __init__(self, made: Awaitable[int | None]) -> None:
-        self._made = made
+    def __init__(self, main: Awaitable[int | None]) -> None:
+        self._main = main
         self._awaited: asyncio.Future[Any] | None = None
         """None before the start, and while it only lets other tasks run (`asyncio.sleep(0)`)."""
         self._turns = 0
@@ -185,7 +185,7 @@ class _Steps:
         return not self._awaited.done()
 
     def __await__(self) -> Generator[Any, Any, int | None]:
-        steps = self._made.__await__()
+        steps = self._main.__await__()
         advance: Callable[[], Any] = partial(next, steps)
         while True:
             try:
