@@ -71,7 +71,7 @@ class DeclaredKinds(SideEffects):
 
     async def mutate(self, write: Write) -> None:
         if write.object is not None and not write.request.subresource:
-            sealing.unseal(write.object, write.sealed)
+            sealing.unseal(write.object, write.change.sealed)
             self._kind(write).mutate(write.object, write.old)
             write.request.served.schema.default(write.object)
 

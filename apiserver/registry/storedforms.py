@@ -52,10 +52,10 @@ def _fitting(write: Write, stored: Object, obj: Object, size: int) -> Object:
         size = len(orjson.dumps(stored))
     if size <= MAX_OBJECT or _size_in_etcd(resource, stored) <= MAX_OBJECT:
         return stored
-    if not write.keeps_owners:
+    if not write.change.keeps_owners:
         for each in (stored, obj):
             each["metadata"].pop("managedFields", None)
-    if write.keeps_owners or _size_in_etcd(resource, stored) > MAX_OBJECT:
+    if write.change.keeps_owners or _size_in_etcd(resource, stored) > MAX_OBJECT:
         raise status.unknown("etcdserver: request is too large")
     return stored
 

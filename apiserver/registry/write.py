@@ -115,12 +115,16 @@ class Change:
         raise NotImplementedError
 
 
+UNCHANGED = Change()  # of a write that only admission sees, such as a Binding
+
+
 @dataclass(slots=True)
 class Write:
     """One attempt. `object` is None on DELETE, `old` on CREATE; both have the request's version."""
 
     engine: Runner
     request: Request
+    change: Change = UNCHANGED
     operation: Operation = "CREATE"
     object: Object | None = None
     old: Object | None = None
@@ -140,14 +144,10 @@ class Write:
     processed outside the event loop."""
     empties: Sequence[Empty] = ()
     """Empty lists and maps of the body, which validation sees, but which are not stored."""
-    sealed: Sealed = field(default_factory=lambda: NOTHING_SEALED, repr=False)
-    """The secret values of the body."""
     generated_prefix: str = ""
     """The prefix of a generated name: generateName, or that of the kind's strategy; else ""."""
     owners: Literal["unrecorded", "waiting", "recorded"] = "unrecorded"
     """Whether managedFields contains the owners of the new object's fields (`ownership.own`)."""
-    keeps_owners: bool = False
-    """As in its change."""
     rounds: Rounds | None = None
     """The rounds of mutation, created when a plugin first calls a hook."""
     beside: tuple[Beside, ...] = ()

@@ -18,7 +18,7 @@ from inkube.apiserver.registry.engine.repeats import Repeats
 from inkube.apiserver.registry.engine.worker import Worker
 from inkube.apiserver.registry.requests import LIGHT, Request
 from inkube.apiserver.registry.systemfields import SystemFields
-from inkube.apiserver.registry.write import Change, Outcome, Write
+from inkube.apiserver.registry.write import Outcome, Write
 from inkube.schemas import status
 from inkube.storage import Entries, Entry, Store, writes
 
@@ -42,22 +42,23 @@ class FastEngine(PlainEngine):
         self.repeats = Repeats(store, chain) if patch_cache else None
         self._worker = Worker()
 
-    async def attempt(self, write: Write, change: Change) -> Outcome:
+    async def attempt(self, write: Write) -> Outcome:
         """Run the stages in the queue of the object. They begin with the uncommitted state of the
         previous write, if that is allowed (`_may_use`)."""
+        change = write.change
         if self.queues is None or not change.reads or write.dry_run:
-            return await super().attempt(write, change)
+            return await super().attempt(write)
         async with self.queues.turn(write.key) as turn:
             if change.repeatable and turn.uncommitted is not None:
                 state = turn.uncommitted
                 if self._may_use(write, state):
-                    outcome = await self._attempt_on(state, write, change, turn)
+                    outcome = await self._attempt_on(state, write, turn)
                     if outcome is not None:
                         return outcome
                     write = self.begin(write.request, change, write.notes)
             await turn.settled()
             write.committer = partial(self._commit, turn)
-            return await super().attempt(write, change)
+            return await super().attempt(write)
 
     def _may_use(self, write: Write, state: UncommittedState) -> bool:
         """Return whether a write may begin with an uncommitted state: no other process and no other
@@ -68,7 +69,7 @@ class FastEngine(PlainEngine):
         return alone and lives and self.chain.is_private(resource, "UPDATE")
 
     async def _attempt_on(
-        self, state: UncommittedState, write: Write, change: Change, turn: Turn
+        self, state: UncommittedState, write: Write, turn: Turn
     ) -> Outcome | None:
         """Run the stages on an uncommitted state.
 
@@ -78,7 +79,7 @@ class FastEngine(PlainEngine):
         write.entry = self.store.uncommitted(state.entry, state.value, state.underway)
         write.committer = partial(self._commit, turn)
         try:
-            outcome = await self.run_stages(write, change)
+            outcome = await self.run_stages(write)
         except status.StatusError:
             write.notes.clear()
             return None

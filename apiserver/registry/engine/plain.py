@@ -40,7 +40,7 @@ class PlainEngine:
         for _ in range(MAX_ATTEMPTS):
             write = self.begin(request, change)
             try:
-                return await self.attempt(write, change)
+                return await self.attempt(write)
             except (errors.PreconditionError, ReservationLost) as error:
                 if not change.restarts(error):
                     raise failures.lost(write, error) from error
@@ -54,24 +54,24 @@ class PlainEngine:
     def begin(self, request: Request, change: Change, notes: Notes | None = None) -> Write:
         """Return a new write, which has changed nothing yet."""
         options = change.options or request.options
-        write = Write(self, request, options=options, name=request.name, notes=notes or Notes())
-        write.sealed, write.keeps_owners = change.sealed, change.keeps_owners
+        notes = notes or Notes()
+        write = Write(self, request, change, options=options, name=request.name, notes=notes)
         write.store = self.store_of(options)
         return write
 
-    async def attempt(self, write: Write, change: Change) -> Outcome:
-        """Run the stages of a change on the newest stored state. Raises StatusError, and
+    async def attempt(self, write: Write) -> Outcome:
+        """Run the stages of the change on the newest stored state. Raises StatusError, and
         PreconditionError or ReservationLost if another write was faster."""
-        if change.reads:
+        if write.change.reads:
             write.entry = write.store.get(write.key)
-        return await self.run_stages(write, change)
+        return await self.run_stages(write)
 
-    async def run_stages(self, write: Write, change: Change) -> Outcome:
-        """Run the stages of a change on the state in the write."""
+    async def run_stages(self, write: Write) -> Outcome:
+        """Run the stages of the change on the state in the write."""
         if not write.request.resource.definition.allocates:
-            return await change.carry_out(write)
+            return await write.change.carry_out(write)
         with Reservation() as write.reservation:
-            return await change.carry_out(write)
+            return await write.change.carry_out(write)
 
     async def run(self, weight: int, do: Callable[..., T], *args: Any) -> T:
         """Run a computation, which takes long if `weight` is more than LIGHT bytes."""

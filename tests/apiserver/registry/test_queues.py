@@ -88,9 +88,9 @@ async def test_patches_of_one_object_are_each_made_once(kept, tmp_path, monkeypa
     made = []
     run_stages = FastEngine.run_stages
 
-    async def counted(self, write, change):
+    async def counted(self, write):
         made.append(write.name)
-        return await run_stages(self, write, change)
+        return await run_stages(self, write)
 
     data = tmp_path / "it.db" if kept == "file" else None
     async with inkube.APIServer(data=data) as server:
