@@ -23,6 +23,7 @@ MILLI: Final = -3
 """The finest scale of the amounts in a ResourceList (SetDefaults_ResourceList)."""
 _FACTORS_MAX: Final = 18
 """The number of decimal digits that always fit into an int64 (maxInt64Factors)."""
+_BITS: Final = 64
 _INT64: Final = 2**63
 _DIGITS_MAX: Final = 1_000
 _SCALE_MAX: Final = 1_000
@@ -94,10 +95,15 @@ class Quantity:
         return _upscaled(self.value, self.scale)
 
     def scaled(self, scale: int) -> int:
-        """ScaledValue: the amount in units of 10^scale, rounded up."""
-        if self.scale >= scale:
-            return self.value * int(10 ** (self.scale - scale))
-        return _rounded_up(self.value, self.scale, scale)
+        """ScaledValue: the amount in units of 10^scale, rounded up, as an int64. What is too large
+        becomes 0, or with `big` its low 64 bits."""
+        if self.scale < scale:
+            sign = self.sign if not self.big else 1
+            return _int64(_rounded_up(self.value * sign, self.scale, scale) * sign)
+        if not self.big:
+            return _upscaled(self.value, self.scale - scale) or 0
+        zeros = min(self.scale - scale, _BITS)  # with so many, the low bits are 0
+        return _int64(self.value * int(10**zeros))
 
     def as_float(self) -> float:
         """AsApproximateFloat64."""
@@ -247,6 +253,11 @@ def _rounded_up(value: int, scale: int, target: int) -> int:
         return 1 if value else 0
     divisor: int = 10 ** (target - scale)
     return -(-value // divisor)
+
+
+def _int64(value: int) -> int:
+    """Return the low 64 bits of a number with their sign (big.Int.Int64)."""
+    return (value + _INT64) % (2 * _INT64) - _INT64
 
 
 def _magnitude(quantity: Quantity) -> int:

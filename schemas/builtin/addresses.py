@@ -5,6 +5,7 @@ apimachinery/pkg/util/validation/ip.go and core validation (validatePodIPs, vali
 """
 
 import ipaddress
+from collections.abc import Iterator
 
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
@@ -181,19 +182,32 @@ def of_pod(status: Object, member: str) -> list[FieldError]:
         errors.append(fielderrors.invalid(f"{path}[0].ip", many[0].get("ip", ""), why))
     for index, one in enumerate(many):
         errors += check(one.get("ip", ""), f"{path}[{index}]")
-    if len(many) > 1:
-        families = {found.version for one in many if (found := parse(one.get("ip", "")))}
-        if len(families) != len(many):
-            why = "may specify no more than one IP for each IP family"
-            shown = fielderrors.Verbatim(_listed(many))
-            errors.append(fielderrors.invalid(path, shown, why))
-        seen: set[str] = set()
-        for index, one in enumerate(many):
-            if one.get("ip", "") in seen:
-                shown = fielderrors.Verbatim(_listed([one])[1:-1])
-                errors.append(fielderrors.duplicate(f"{path}[{index}]", shown))
-            seen.add(one.get("ip", ""))
+    return errors + _pair(many, path) if len(many) > 1 else errors
+
+
+def _pair(many: list[Object], path: str) -> list[FieldError]:
+    """Return the errors of addresses that are not one of each family."""
+    texts = [one.get("ip", "") for one in many]
+    errors = []
+    wrong = next((index for index, text in enumerate(texts) if parse(text) is None), None)
+    if wrong is not None:
+        why = f"failed to check for dual stack with error:invalid IP[{wrong}]: {texts[wrong]}"
+        errors.append(fielderrors.internal(path, why))
+    families = {found.version for text in texts if (found := parse(text))}
+    if wrong is not None or len(families) != len(many):
+        why = "may specify no more than one IP for each IP family"
+        errors.append(fielderrors.invalid(path, fielderrors.Verbatim(_listed(many)), why))
     return errors
+
+
+def repeated(status: Object, member: str) -> Iterator[FieldError]:
+    """Yield the errors of addresses that are in `podIPs` or `hostIPs` twice."""
+    seen: set[str] = set()
+    for index, one in enumerate(status.get(f"{member}s") or ()):
+        if one.get("ip", "") in seen:
+            shown = fielderrors.Verbatim(_listed([one])[1:-1])
+            yield fielderrors.duplicate(f"status.{member}s[{index}]", shown)
+        seen.add(one.get("ip", ""))
 
 
 def _listed(many: list[Object]) -> str:

@@ -5,28 +5,31 @@ a change, and writes their members sorted. All others keep their text: parts of 
 the order of their Go structs, and values of the patch the order of the client.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from inkube.schemas import caches
 from inkube.schemas.builtin.protobuf import messages
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
-Path = tuple[str, ...]
+Place = tuple[str, ...]
+_FILE: Final = Path(__file__).with_suffix(".txt")
 
 
 class Unpacked(NamedTuple):
     """The paths of the objects that a patch unpacks, and of those that it copies."""
 
-    paths: frozenset[Path] = frozenset()
-    copies: frozenset[Path] = frozenset()
+    paths: frozenset[Place] = frozenset()
+    copies: frozenset[Place] = frozenset()
 
 
 def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
     """Return the objects that a merge patch unpacks."""
-    found: set[Path] = set()
+    found: set[Place] = set()
 
-    def walk(current: Any, change: Any, path: Path) -> None:
+    def walk(current: Any, change: Any, path: Place) -> None:
         if not isinstance(current, dict) or not isinstance(change, dict):
             return
         found.add(path)
@@ -39,8 +42,8 @@ def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
 
 def of_json_patch(operations: Any) -> Unpacked:
     """Return the objects that the operations of a JSON patch unpack and copy."""
-    found: set[Path] = {()}
-    copies: set[Path] = set()
+    found: set[Place] = {()}
+    copies: set[Place] = set()
     for operation in operations if isinstance(operations, list) else ():
         for member in ("path", "from"):
             text = operation.get(member) if isinstance(operation, dict) else None
@@ -55,7 +58,7 @@ def of_json_patch(operations: Any) -> Unpacked:
 def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:
     """Return the patched object with its members in the order of the library's text."""
 
-    def walk(value: Any, before: Any, path: Path, message: str) -> Any:
+    def walk(value: Any, before: Any, path: Place, message: str) -> Any:
         if path not in unpacked.paths:
             is_stored = value == before or path in unpacked.copies
             return _encoded(value, message) if is_stored else value
@@ -92,9 +95,27 @@ def _encoded(value: Any, message: str) -> Any:
 
 @caches.of_texts(512)
 def _targets(message: str) -> dict[str, str]:
-    """Return the members of a message in the order of their numbers, with their messages; {} for a
-    map. That is the order of the Go struct, except for fields that were added later in between."""
+    """Return the members of a message in the order of the Go struct, with their messages; {} for a
+    map."""
     if message not in messages.every():
         return {}
-    rows = sorted(messages.rows(message), key=lambda row: row.number)
-    return {row.member: row.target if row.kind == "message" else "" for row in rows if row.member}
+    found = dict(_members(message))
+    order = _orders().get(message.removeprefix("io.k8s."), found)
+    return {member: found[member] for member in order}
+
+
+def _members(message: str) -> Iterator[tuple[str, str]]:
+    """Return the members of a message by number, embedded structs flattened."""
+    for row in sorted(messages.rows(message), key=lambda row: row.number):
+        if row.member:
+            yield row.member, row.target if row.kind == "message" else ""
+        else:
+            yield from _members(row.target)
+
+
+@caches.of_values(1)
+def _orders() -> dict[str, list[str]]:
+    """Return the structs that the file lists, with their members."""
+    lines = _FILE.read_text().splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return {name: members for name, *members in rows}

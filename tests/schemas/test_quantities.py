@@ -112,3 +112,17 @@ def test_amounts_of_resources_are_whole_milli_and_never_less(text: str):
         exact.scale + 12
     )
     assert quantity.written(str(rounded), quantity.MILLI) == str(rounded)
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "amount"),
+    [
+        ("1500m", 0, 2), ("-1500m", 0, -2), ("1", -3, 1000), ("9223372036854775807", 0, 2**63 - 1),
+        ("9223372036854775808", 0, -(2**63)), ("18446744073709551616", 0, 0),
+        ("9E", -3, 0), ("1e30", 0, 0), ("1000000000000000000001", 0, 10**21 + 1),
+        ("1e400", 0, 0),
+    ],
+)  # fmt: skip
+def test_scaled_values_are_int64(text: str, scale: int, amount: int):
+    wrapped = (amount + 2**63) % 2**64 - 2**63
+    assert quantity.parse(text).scaled(scale) == wrapped

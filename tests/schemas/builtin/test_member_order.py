@@ -77,3 +77,22 @@ def test_a_merge_patch_unpacks_what_it_merges():
 @pytest.mark.parametrize("operations", [None, "x", [None, 1, {"path": 3}], [{"path": ""}]])
 def test_patches_of_any_form_have_a_way(operations):
     assert memberorder.of_json_patch(operations).paths == {()}
+
+
+def test_members_are_in_the_order_of_the_struct_not_of_field_numbers():
+    container = {
+        "imagePullPolicy": "Always", "terminationMessagePolicy": "File", "restartPolicy": "Always",
+        "name": "c",
+    }  # fmt: skip
+    volume = {"name": "v", "csi": {"driver": "d"}, "emptyDir": {}}
+    pod = {"spec": {"volumes": [volume], "containers": [container]}}
+    found = memberorder.patched(pod, pod, memberorder.Unpacked(), GVK("", "v1", "Pod"))["spec"]
+    assert list(found["containers"][0]) == [
+        "name", "restartPolicy", "terminationMessagePolicy", "imagePullPolicy",
+    ]  # fmt: skip
+    assert list(found["volumes"][0]) == ["name", "emptyDir", "csi"]
+
+
+def test_every_struct_of_the_file_is_listed_with_all_its_members():
+    for name, members in memberorder._orders().items():
+        assert sorted(members) == sorted(dict(memberorder._members(f"io.k8s.{name}"))), name

@@ -4,9 +4,14 @@ The tables restate pkg/api/{pod,node,persistentvolume,storage}: the same text co
 that contains the struct, under the path of this kind.
 """
 
+import base64
+import datetime as dt
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 TEMPLATES = {
     "Pod": "",
@@ -232,3 +237,57 @@ def test_selectors_of_nodes_are_warned_of_in_every_kind(kinds, label, text):
 def test_volumes_of_removed_plugins_are_warned_of(kinds, member, shown):
     found = warned(kinds, "PersistentVolume", {"spec": {member: {}}})
     assert found == ([f"spec.{shown}"] if shown else [])
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "problem"),
+    [
+        ("", "", "failed to find any PEM data in certificate input"),
+        ("k", "", "but did find a private key; PEM inputs may have been switched"),
+        ("x", "", "skipping PEM blocks of the following types: [X]"),
+        ("c", "", "failed to find any PEM data in key input"),
+        ("c", "c", "found a certificate rather than a key in the PEM for the private key"),
+        ("c", "x", "skipping PEM blocks of the following types: [X]"),
+        ("c", "k", "x509: malformed certificate"),
+    ],
+)  # fmt: skip
+def test_certificate_and_key_of_a_secret_are_a_pair(kinds, certificate, key, problem):
+    names = {"k": "EC PRIVATE KEY", "c": "CERTIFICATE", "x": "X"}
+    data = {
+        member: base64.b64encode(
+            f"-----BEGIN {name}-----\nAAEC\n-----END {name}-----\n".encode()
+            if (name := names.get(each))
+            else b""
+        ).decode()
+        for member, each in (("tls.crt", certificate), ("tls.key", key))
+    }
+    (found,) = warned(kinds, "Secret", {"type": "kubernetes.io/tls", "data": data})
+    assert found.endswith(problem)
+    assert warned(kinds, "Secret", {"type": "Opaque", "data": data}) == []
+
+
+def test_a_pair_of_certificate_and_key_has_no_warning(kinds):
+    owner, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "x")])
+    start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+    certificate = x509.CertificateBuilder(name, name, owner.public_key(), 1, start, start)
+    text = certificate.sign(owner, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    keys = [
+        key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+        for key in (owner, other)
+    ]
+    found = [
+        warned(kinds, "Secret", {
+            "type": "kubernetes.io/tls",
+            "data": {
+                "tls.crt": base64.b64encode(text).decode(),
+                "tls.key": base64.b64encode(key).decode(),
+            },
+        })
+        for key in keys
+    ]  # fmt: skip
+    assert found == [[], ["tls: private key does not match public key"]]

@@ -1,5 +1,6 @@
 """Irregular rules of apps: selectors of templates, update strategies, volume claims of pods."""
 
+import re
 from typing import Any
 
 from inkube.schemas import fielderrors, selectors
@@ -13,8 +14,9 @@ from inkube.schemas.objects import semantically_same as same
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _QUARTER = "25%"
-_NONE = (0, "0%")
 _READABLE = "selector is readable"
+_MANY_DIGITS = 19
+"""As many as an int64 has: enough to compare with 0."""
 _MAY_CHANGE = (
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
@@ -141,14 +143,22 @@ def not_on_delete(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 
 def moves_nothing(frame: Frame) -> bool:
     """Return whether both maxUnavailable and maxSurge are 0."""
-    return frame.obj.get("maxUnavailable") in _NONE and frame.obj.get("maxSurge") in _NONE
+    return not _count(frame.obj, "maxUnavailable") and not _count(frame.obj, "maxSurge")
+
+
+def _count(rolling: Object, member: str) -> int:
+    """Return a number or the number of percent; 0 for other text (getIntOrPercentValue)."""
+    value = rolling.get(member) or 0
+    if isinstance(value, int):
+        return value
+    digits = value.removesuffix("%")
+    is_number = re.fullmatch("[0-9]+" if value != digits else "[+-]?[0-9]+", digits, re.ASCII)
+    return int(digits[:_MANY_DIGITS]) if is_number else 0
 
 
 def one_way(rolling: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check that exactly one of maxUnavailable and maxSurge of a DaemonSet is not 0."""
-    gone, more = (
-        rolling.get(member) not in (None, *_NONE) for member in ("maxUnavailable", "maxSurge")
-    )
+    gone, more = (_count(rolling, member) for member in ("maxUnavailable", "maxSurge"))
     if gone and more:
         why = "may not be set when maxUnavailable is non-zero"
         return [fielderrors.invalid(f"{path}.maxSurge", rolling["maxSurge"], why)]
@@ -233,8 +243,12 @@ def _statefulset_kept(value: Object, frame: Frame, changing: tuple[str, ...]) ->
 
 
 def data(value: Any, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a ControllerRevision has data, which can be any value except null."""
-    return [fielderrors.required(path, "data is mandatory")] if value is None else []
+    """Check that a new ControllerRevision has data, and that it is an object."""
+    if value is None:
+        return [fielderrors.required(path, "data is mandatory")]
+    if not isinstance(value, dict):
+        return [fielderrors.required(path, "data must be a valid JSON object")]
+    return []
 
 
 def whole_storage(value: list[Object], path: str, frame: Frame) -> list[str]:

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Callable
 
 from cryptography import exceptions, x509
-from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from inkube.schemas import fielderrors
@@ -52,6 +52,73 @@ def _segment(text: str, path: str, check: Callable[[str], list[str]]) -> list[Fi
                 for why in problems
             ]
     return []
+
+
+def key_pair(secret: Object, _path: str, _frame: Frame) -> list[str]:
+    """Return why a Secret's certificate and key are not a pair (crypto/tls, X509KeyPair)."""
+    data = secret.get("data") or {}
+    certificates, skipped = _blocks_of(data.get("tls.crt"), lambda kind: kind == "CERTIFICATE")
+    if not certificates:
+        return [_no_certificate(skipped)]
+    keys, skipped = _blocks_of(data.get("tls.key"), _is_key)
+    if not keys:
+        return [_no_key(skipped)]
+    try:
+        public = x509.load_der_x509_certificate(certificates[0]).public_key()
+    except (ValueError, exceptions.UnsupportedAlgorithm):
+        return ["x509: malformed certificate"]
+    try:
+        private = serialization.load_der_private_key(keys[0], None)
+    except (ValueError, TypeError, exceptions.UnsupportedAlgorithm):
+        return ["tls: failed to parse private key"]
+    if private.public_key() == public:
+        return []
+    what = "" if type(private.public_key()) is type(public) else " type"
+    return [f"tls: private key{what} does not match public key{what}"]
+
+
+def _blocks_of(
+    encoded: str | None, is_wanted: Callable[[str], bool]
+) -> tuple[list[bytes], list[str]]:
+    """Return the bytes of the PEM blocks of wanted types, and the types before the first."""
+    found: list[bytes] = []
+    skipped: list[str] = []
+    for block in pem.blocks(encoded):
+        kind = block[1].decode()
+        if is_wanted(kind):
+            found.append(base64.b64decode(b"".join(block["data"].split())))
+        elif not found:
+            skipped.append(kind)
+    return found, skipped
+
+
+def _is_key(kind: str) -> bool:
+    return kind == "PRIVATE KEY" or kind.endswith(" PRIVATE KEY")
+
+
+def _no_certificate(skipped: list[str]) -> str:
+    if not skipped:
+        return "tls: failed to find any PEM data in certificate input"
+    if len(skipped) == 1 and skipped[0].endswith("PRIVATE KEY"):
+        return (
+            "tls: failed to find certificate PEM data in certificate input, but did find a private "
+            "key; PEM inputs may have been switched"
+        )
+    return (
+        'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM '
+        f"blocks of the following types: [{' '.join(skipped)}]"
+    )
+
+
+def _no_key(skipped: list[str]) -> str:
+    if not skipped:
+        return "tls: failed to find any PEM data in key input"
+    if skipped == ["CERTIFICATE"]:
+        return "tls: found a certificate rather than a key in the PEM for the private key"
+    return (
+        'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after '
+        f"skipping PEM blocks of the following types: [{' '.join(skipped)}]"
+    )
 
 
 def request(value: str | None, path: str, _frame: Frame) -> list[FieldError]:

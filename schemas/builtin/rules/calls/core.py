@@ -1,6 +1,7 @@
 """Irregular rules of small core kinds: ConfigMaps, Secrets, LimitRanges, ResourceQuotas, nodes."""
 
 import base64
+import itertools
 import math
 import re
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from inkube.schemas.objects import semantically_same as same
 
 MAX_SIZE = 1024 * 1024
 """The largest size of all values of a Secret or ConfigMap together, in bytes."""
+_MAX_MILLI = (2**63 - 1) // 1000
+"""The largest amount that has thousandths as an int64 (resource.MaxMilliValue)."""
 _FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z0-9]+)*")
 _WHEN_SET = "field is immutable when `immutable` is set"
 
@@ -214,9 +217,11 @@ def _ratio(amounts: dict[str, str], path: str) -> list[FieldError]:
     if ratio < quantity.Quantity(1):
         errors.append(fielderrors.invalid(path, given, f"ratio {given} is less than 1"))
     if "min" in amounts and "max" in amounts:
-        least, most = (quantity.parse(amounts[member]).as_float() for member in ("min", "max"))
-        bound = most / least if least else math.copysign(math.inf, most) if most else math.nan
-        if ratio.as_float() > bound:
+        least, most = (quantity.parse(amounts[member]) for member in ("min", "max"))
+        is_small = all(each.scaled(0) < _MAX_MILLI for each in (ratio, least, most))
+        low, high = (each.scaled(-3 if is_small else 0) for each in (least, most))
+        bound = high / low if low else math.copysign(math.inf, high) if high else math.nan
+        if (ratio.scaled(-3) / 1000 if is_small else ratio.scaled(0)) > bound:
             shown = f"{bound:f}" if math.isfinite(bound) else f"{bound:+f}".replace("inf", "Inf")
             why = f"ratio {given} is greater than max/min = {shown}"
             errors.append(fielderrors.invalid(path, given, why))
@@ -439,18 +444,19 @@ def odd_ranges(value: list[str], path: str, _frame: Frame) -> list[str]:
 def declared_features(value: list[str], path: str, _frame: Frame) -> Iterator[FieldError]:
     """Yield errors for names of features that a node cannot declare, and for their order
     (validateNodeDeclaredFeatures)."""
-    for index, name in enumerate(value):
-        if index and name <= value[index - 1]:
-            yield fielderrors.invalid(
-                f"{path}[{index}]", name, "list must be sorted alphabetically"
-            )
+    for index, (before, name) in enumerate(itertools.pairwise(["", *value])):
+        place = f"{path}[{index}]"
+        if index and name == before:
+            yield fielderrors.duplicate(place, name)
+        elif name < before:
+            yield fielderrors.invalid(place, name, "list must be sorted alphabetically")
         if not _FEATURE.fullmatch(name):
             why = (
                 f"invalid feature name {gotext.quote(name)}: must start with an UpperCamelCase"
                 " segment, with subsequent segments separated by '/' (e.g., MyFeature or"
                 " MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
             )
-            yield fielderrors.invalid(f"{path}[{index}]", name, why)
+            yield fielderrors.invalid(place, name, why)
 
 
 def node_amounts(value: Object, _path: str, _frame: Frame) -> list[FieldError]:

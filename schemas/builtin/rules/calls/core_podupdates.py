@@ -427,15 +427,22 @@ def _with_old_resources(container: Object) -> Object:
 # statuses
 
 
-def condition_types(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Return errors for types of conditions that are not qualified names
-    (validatePodConditions)."""
-    return [
-        fielderrors.invalid(f"{path}[{index}].Type", kind, why)
-        for index, kind in enumerate(one.get("type", "") for one in value)
-        if kind not in _SYSTEM_CONDITIONS
-        for why in names.label_key(kind)
-    ]
+def conditions(value: list[Object], path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for conditions with a negative generation, or with a type that is not a
+    qualified name (validatePodConditions)."""
+    for index, one in enumerate(value):
+        kind, generation = one.get("type", ""), one.get("observedGeneration", 0)
+        if generation < 0:
+            place = f"{path}[{index}].observedGeneration"
+            yield fielderrors.invalid(place, generation, "must be a non-negative integer")
+        if kind not in _SYSTEM_CONDITIONS:
+            for why in names.label_key(kind):
+                yield fielderrors.invalid(f"{path}[{index}].Type", kind, why)
+
+
+def is_bound(frame: Frame) -> bool:
+    """Return whether the pod had a node before, and its status now nominates one."""
+    return bool(_before(frame)["spec"].get("nodeName") and frame.obj.get("nominatedNodeName"))
 
 
 def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
@@ -495,9 +502,132 @@ def claim_status_once(value: str, path: str, frame: Frame) -> list[FieldError]:
     return [fielderrors.duplicate(path, value)] if repeated else []
 
 
+_UNKNOWN_CONTAINER = (
+    "must match the name of an entry in spec.initContainers.name or spec.containers.name"
+)
+_UNKNOWN_RESOURCE = (
+    "must match the extended resource name of an entry in spec.initContainers.resources.requests "
+    "or spec.containers.resources.requests"
+)
+
+
+def extended_claim(value: Object, path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield the errors of the claim that was created for a pod's extended resources
+    (validatePodExtendedResourceClaimStatus)."""
+    mappings, place = value.get("requestMappings") or [], f"{path}.requestMappings"
+    if not mappings:
+        yield fielderrors.required(place, "at least one request mapping is required")
+    requests = _requests_of_containers(frame.root.obj["spec"])
+    seen: set[tuple[str, ...]] = set()
+    for index, mapping in enumerate(mappings):
+        members = ("containerName", "resourceName", "requestName")
+        container, resource, request = key = tuple(mapping.get(each, "") for each in members)
+        if container not in requests:
+            yield fielderrors.invalid(
+                f"{place}[{index}].containerName", container, _UNKNOWN_CONTAINER
+            )
+        elif resource not in requests[container]:
+            yield fielderrors.invalid(f"{place}[{index}].resourceName", resource, _UNKNOWN_RESOURCE)
+        for why in names.dns1123_label(request):
+            yield fielderrors.invalid(f"{path}.requestName", request, why)
+        if key in seen:
+            for member, text in zip(members, key, strict=True):
+                yield fielderrors.duplicate(f"{place}[{index}].{member}", text)
+        seen.add(key)
+    name = value.get("resourceClaimName", "")
+    if not name:
+        yield fielderrors.required(f"{path}.resourceClaimName")
+    else:
+        for why in names.dns1123_subdomain(name):
+            yield fielderrors.invalid(f"{path}.resourceClaimName", name, why)
+
+
+def _requests_of_containers(spec: Object) -> dict[str, dict[str, str]]:
+    every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    return {one["name"]: _members(one.get("resources"), "requests") for one in every}
+
+
+_HEALTH = ("Healthy", "Unhealthy", "Unknown")
+_MESSAGE_SIZE = 1024
+_NO_CLAIM = (
+    "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' "
+    "or 'claim:<claimName>' if request is empty"
+)
+_NO_REQUEST = "must match one of the container's resource requests"
+
+
+def devices(value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield the errors of the devices in statuses of containers
+    (validateContainerStatusAllocatedResourcesStatus)."""
+    return _devices(value, path, frame.root.obj["spec"].get("containers"))
+
+
+def init_devices(value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield the errors of the devices in statuses of init containers."""
+    return _devices(value, path, frame.root.obj["spec"].get("initContainers"))
+
+
+def no_devices(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
+    """Refuse devices in statuses of ephemeral containers."""
+    why = "must not be specified in container status"
+    return [
+        fielderrors.forbidden(f"{path}[{index}].allocatedResourcesStatus", why)
+        for index, status in enumerate(value)
+        if status.get("allocatedResourcesStatus")
+    ]
+
+
+def _devices(
+    value: list[Object], path: str, containers: list[Object] | None
+) -> Iterator[FieldError]:
+    known = {one["name"]: one.get("resources") or {} for one in containers or ()}
+    for index, status in enumerate(value):
+        resources = known.get(status.get("name", ""))
+        for at, one in enumerate(status.get("allocatedResourcesStatus") or ()):
+            place = f"{path}[{index}].allocatedResourcesStatus[{at}]"
+            if resources is not None:
+                yield from _device_name(one.get("name", ""), resources, f"{place}.name")
+            yield from _health(one.get("resources") or [], f"{place}.resources")
+
+
+def _device_name(name: str, resources: Object, path: str) -> Iterator[FieldError]:
+    is_claim = name.startswith("claim:")
+    claims = (
+        "claim:" + "/".join(filter(None, (claim.get("name", ""), claim.get("request"))))
+        for claim in resources.get("claims") or ()
+    )
+    if name not in (claims if is_claim else _members(resources, "requests")):
+        yield fielderrors.invalid(path, name, _NO_CLAIM if is_claim else _NO_REQUEST)
+
+
+def _health(value: list[Object], path: str) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, one in enumerate(value):
+        place, health, message = f"{path}[{index}]", one.get("health", ""), one.get("message")
+        if health not in _HEALTH:
+            yield fielderrors.not_supported(f"{place}.health", health, _HEALTH)
+        if message == "":
+            yield fielderrors.required(f"{place}.message", "must be non-empty if specified")
+        elif message and len(message.encode()) > _MESSAGE_SIZE:
+            yield fielderrors.too_long(f"{place}.message", _MESSAGE_SIZE)
+        if one.get("resourceID", "") in seen:
+            yield fielderrors.duplicate(f"{place}.resourceID", one.get("resourceID", ""))
+        seen.add(one.get("resourceID", ""))
+
+
 def pod_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
     """Check the IPs of a pod (validatePodIPs)."""
     return addresses.of_pod(value, "podIP")
+
+
+def pod_addresses_once(value: Object, _path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for IPs of a pod that are listed twice."""
+    return addresses.repeated(value, "podIP")
+
+
+def host_addresses_once(value: Object, _path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for IPs of the node that are listed twice."""
+    return addresses.repeated(value, "hostIP")
 
 
 def host_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:

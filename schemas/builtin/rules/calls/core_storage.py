@@ -36,7 +36,6 @@ _GA_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
-_MINUS_ONE = quantity.parse("-1")
 _RESIZES = (
     "ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress",
     "NodeResizeInfeasible", "NodeResizePending",
@@ -81,14 +80,18 @@ def capacity(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 def _amount(amount: str, path: str) -> list[FieldError]:
     """Check that an amount is valid and positive (validateBasicResource,
     ValidatePositiveQuantityValue)."""
-    found = quantity.parse(amount)
-    errors: list[FieldError] = []
-    if found.sign < 0:
-        shown = found.value * 10**found.scale if found.scale >= 0 else amount
-        errors.append(fielderrors.invalid(path, shown, "must be a valid resource quantity"))
-    if found.sign <= 0:
+    errors = _basic(amount, path)
+    if quantity.parse(amount).sign <= 0:
         errors.append(fielderrors.invalid(path, amount, _POSITIVE))
     return errors
+
+
+def _basic(amount: str, path: str) -> list[FieldError]:
+    """Check that an amount, rounded up to an int64, is not negative (validateBasicResource)."""
+    rounded = quantity.parse(amount).scaled(0)
+    if rounded >= 0:
+        return []
+    return [fielderrors.invalid(path, rounded, "must be a valid resource quantity")]
 
 
 def not_recycled(value: Object, path: str, _frame: Frame) -> list[FieldError]:
@@ -115,8 +118,9 @@ def attributes_of_driver(value: Object, path: str, _frame: Frame) -> list[FieldE
 
 
 def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a local volume has a node affinity."""
-    if value.get("nodeAffinity") is not None:
+    """Check that a local volume has a node affinity, unless it already has another source."""
+    others = _SOURCES[: _SOURCES.index("local")]
+    if value.get("nodeAffinity") is not None or any(value.get(each) is not None for each in others):
         return []
     return [fielderrors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")]
 
@@ -358,13 +362,8 @@ def claim_warnings(value: Object, _path: str, _frame: Frame) -> list[str]:
 
 
 def valid_amount(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that an amount, rounded up, is not negative (validateBasicResource)."""
-    parsed = quantity.parse(value)
-    if parsed.compare(_MINUS_ONE) > 0:
-        return []
-    scale = parsed.scale
-    rounded = parsed.value * 10**scale if scale >= 0 else -(-parsed.value // 10**-scale)
-    return [fielderrors.invalid(path, rounded, "must be a valid resource quantity")]
+    """Check an amount of a claim's status (validateBasicResource)."""
+    return _basic(value, path)
 
 
 def resizes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[FieldError]:

@@ -1,0 +1,103 @@
+"""The status of a pod: what pkg/apis/core/validation, ValidatePodStatusUpdate, refuses."""
+
+import pytest
+
+POD = {
+    "spec": {
+        "containers": [
+            {
+                "name": "c",
+                "image": "i",
+                "resources": {
+                    "requests": {"example.com/gpu": "1"},
+                    "limits": {"example.com/gpu": "1"},
+                    "claims": [{"name": "k", "request": "r"}, {"name": "k"}],
+                },
+            }
+        ],
+        "resourceClaims": [{"name": "k", "resourceClaimName": "x"}],
+    }
+}
+MAPPING = {"containerName": "c", "resourceName": "example.com/gpu", "requestName": "r"}
+
+
+@pytest.fixture
+def errors(kinds):
+    def places(status):
+        texts = kinds.status_texts("Pod", POD, {"qosClass": "BestEffort", **status})
+        return sorted(text.removeprefix("status.") for text in texts)
+
+    return places
+
+
+def test_conditions_have_qualified_types_and_generations(errors):
+    wrong = {"type": "Ready", "status": "True", "observedGeneration": -1}
+    assert errors({"conditions": [wrong]}) == [
+        "conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer"
+    ]
+    assert errors({"conditions": [{"type": "example.com/a", "status": "True"}]}) == []
+
+
+@pytest.mark.parametrize("member", ["pod", "host"])
+def test_addresses_that_cannot_be_read_have_no_family(errors, member):
+    found = errors({f"{member}IP": "x", f"{member}IPs": [{"ip": "x"}, {"ip": "1.2.3.4"}]})
+    assert [text.partition(" value: ")[0] for text in found] == [
+        f"{member}IPs: Internal error: failed to check for dual stack with error:invalid IP[0]: x",
+        f"{member}IPs: Invalid",
+        f"{member}IPs[0]: Invalid",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "places"),
+    [
+        ({}, []),
+        ({"requestMappings": []}, ["requestMappings: Required"]),
+        ({"requestMappings": [MAPPING | {"containerName": "d"}]},
+         ["requestMappings[0].containerName: Invalid"]),
+        ({"requestMappings": [MAPPING | {"resourceName": "cpu"}]},
+         ["requestMappings[0].resourceName: Invalid"]),
+        ({"requestMappings": [MAPPING | {"requestName": "R"}]}, ["requestName: Invalid"]),
+        ({"requestMappings": [MAPPING] * 2},
+         [f"requestMappings[1].{member}: Duplicate"
+          for member in ("containerName", "requestName", "resourceName")]),
+        ({"resourceClaimName": ""}, ["resourceClaimName: Required"]),
+        ({"resourceClaimName": "-"}, ["resourceClaimName: Invalid"]),
+    ],
+)  # fmt: skip
+def test_the_claim_of_extended_resources_belongs_to_a_container(errors, change, places):
+    claim = {"requestMappings": [MAPPING], "resourceClaimName": "x"} | change
+    found = errors({"extendedResourceClaimStatus": claim})
+    path = "extendedResourceClaimStatus."
+    assert [text.removeprefix(path).partition(" value")[0] for text in found] == places
+
+
+@pytest.mark.parametrize(
+    ("device", "place"),
+    [
+        ({"name": "example.com/gpu"}, []),
+        ({"name": "claim:k/r"}, []),
+        ({"name": "claim:k"}, []),
+        ({"name": "claim:j"}, ["name: Invalid"]),
+        ({"name": "cpu"}, ["name: Invalid"]),
+        ({"name": "claim:k", "resources": [{"resourceID": "1", "health": "Odd"}]},
+         ["resources[0].health: Unsupported"]),
+        ({"name": "claim:k", "resources": [{"resourceID": "1", "health": "Healthy"}] * 2},
+         ["resources[1].resourceID: Duplicate"]),
+        ({"name": "claim:k",
+          "resources": [{"resourceID": "1", "health": "Healthy", "message": "m" * 1025}]},
+         ["resources[0].message: Too long:"]),
+    ],
+)  # fmt: skip
+def test_devices_of_a_container_are_those_that_it_requests(errors, device, place):
+    state = {"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0}
+    status = {**state, "allocatedResourcesStatus": [device]}
+    found = errors({"containerStatuses": [status]})
+    path = "containerStatuses[0].allocatedResourcesStatus[0]."
+    assert [text.removeprefix(path).split(" value")[0].split(" may")[0] for text in found] == place
+    (refused,) = errors({"ephemeralContainerStatuses": [status]})
+    assert refused.endswith(
+        ".allocatedResourcesStatus: Forbidden: must not be specified in container status"
+    )
+    other = {**status, "name": "elsewhere"}
+    assert not [text for text in errors({"containerStatuses": [other]}) if ".name" in text]
