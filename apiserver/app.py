@@ -346,7 +346,7 @@ class App:
         except TimeoutError as error:
             if not limit.expired():
                 raise
-            raise status.request_timeout(_seconds(info)) from error
+            raise status.request_timeout() from error
 
     async def _serve(
         self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
@@ -541,11 +541,6 @@ class App:
         return resources.wording(group).is_routed and any(
             version[0] in found.versions for found in resources.group(group)
         )
-
-
-def _seconds(info: RequestInfo) -> float:
-    """Return the time limit of a request that is not a stream."""
-    return min(WRITE_SECONDS, read_timeout(info.query))
 
 
 def _is_long(info: RequestInfo) -> bool:

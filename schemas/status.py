@@ -8,6 +8,7 @@ StatusError into HTTP; no other module builds a Status. Texts follow
 apimachinery/pkg/api/errors/errors.go.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -304,6 +305,7 @@ def internal_in_plain(address: str, message: str) -> StatusError:
     """500 in the plain text of responsewriters.InternalError; `address` as the client sent it."""
     error = internal(message)
     error.plain = f"Internal Server Error: {quote(address)}: {message}".translate(_ESCAPED) + "\n"
+    error.headers["X-Content-Type-Options"] = "nosniff"
     return error
 
 
@@ -318,12 +320,15 @@ def too_many_requests(message: str, seconds: int = 0, causes: Sequence[Object] =
     return error
 
 
-def request_timeout(seconds: float) -> StatusError:
-    """504: the request took longer than the limit."""
-    minutes, rest = divmod(seconds, 60)
-    text = f"{minutes:g}m{rest:g}s" if minutes else f"{rest:g}s"
-    message = f"Timeout: request did not complete within {text}"
-    return StatusError(504, Reason.TIMEOUT, message, details={})
+def request_timeout() -> StatusError:
+    """504: the request took longer than its limit. As upstream's filter writes it, in plain text
+    and without a kind (server/filters/timeout.go)."""
+    message = "Timeout: request did not complete within the allotted timeout"
+    error = StatusError(504, Reason.TIMEOUT, message, details={})
+    members = error.body()
+    del members["kind"], members["apiVersion"]
+    error.plain = json.dumps(members, separators=(",", ":")) + "\n"
+    return error
 
 
 def unavailable(message: str) -> StatusError:

@@ -121,7 +121,7 @@ class DeclaredKinds(SideEffects):
             async with asyncio.timeout(limit if math.isfinite(limit) else None):
                 return await kind.check(obj, write.old, env, wrong)
         except TimeoutError as error:
-            raise status.request_timeout(limit) from error
+            raise status.request_timeout() from error
 
     async def _taken(self, write: Write, env: Any) -> list[FieldError]:
         """Return an error if the name of a new object is taken and the object has other errors too.

@@ -166,7 +166,8 @@ class Defaults:
     def _objects(self, name: str) -> Objects:
         now = self._system_fields.timestamp()
         if name == ROLES:
-            return contents.roles.objects(self._minor)
+            every = contents.roles.objects(self._minor)
+            return ((plural, self._split(plural, obj)) for plural, obj in every)
         if name == MODULE_ROLES:
             return (("clusterroles", role) for role in self._module_roles)
         if name == "flow":
@@ -186,6 +187,15 @@ class Defaults:
         if name == "config":
             return contents.objects.config_maps(now, self._authority)
         return contents.objects.priority_classes()
+
+    def _split(self, plural: str, obj: Object) -> Object:
+        """Return a default object as it is created if it is missing. Called before the first of
+        them is created."""
+        source = contents.reconciling.SPLIT.get(obj["metadata"]["name"])
+        if source is None or plural != "clusterrolebindings":
+            return obj
+        entry = self._store.get(keys.key(plural, "", source))
+        return obj if entry is None else contents.reconciling.split(obj, entry.value)
 
     async def _reconcile(self, entry: Entry, obj: Object) -> None:
         """Add what is missing in a default role or binding. Another server on the same data can be

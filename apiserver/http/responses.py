@@ -96,8 +96,10 @@ def _readable(value: Any) -> Any:
 def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> BodyResponse:
     """Return a response with the Status of an error, or with its plain text."""
     if failure.plain:
-        return BodyResponse(failure.plain.encode(), CIMultiDict(_PLAIN_TEXT), failure.code)
-    response = render(failure.body(), form, code=failure.code, warnings=warnings)
+        content = {"Content-Type": _PLAIN_TEXT["Content-Type"]}
+        response = BodyResponse(failure.plain.encode(), CIMultiDict(content), failure.code)
+    else:
+        response = render(failure.body(), form, code=failure.code, warnings=warnings)
     if failure.headers:
         response.headers.update(failure.headers)
     return response

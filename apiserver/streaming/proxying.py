@@ -141,7 +141,7 @@ async def forward(
     except TimeoutError as error:
         if not limit.expired():
             return unreachable("error trying to reach service: i/o timeout")
-        raise status.request_timeout(REQUEST_SECONDS) from error
+        raise status.request_timeout() from error
 
 
 def is_canonical(path: str) -> bool:

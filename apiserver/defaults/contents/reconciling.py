@@ -8,6 +8,8 @@ Follows component-helpers/auth/rbac/reconciliation, without the removal of extra
 from inkube.apiserver import auth
 from inkube.schemas.objects import Object
 
+SPLIT = {"system:public-info-viewer": "system:discovery"}
+"""The name of a binding → that of the binding of which it was a part before Kubernetes 1.14."""
 PLURALS = frozenset({"clusterroles", "clusterrolebindings", "roles", "rolebindings"})
 _AUTOUPDATE = "rbac.authorization.kubernetes.io/autoupdate"
 
@@ -34,6 +36,17 @@ def reconciled(stored: Object, expected: Object) -> Object:
         missing = auth.rules.uncovered(rules, expected["rules"])
         result["rules"] = [*rules, *missing]
     return result
+
+
+def split(binding: Object, source: Object) -> Object:
+    """Return a default binding with the subjects, labels and annotations of its source. If the
+    source is not reconciled, neither is the binding, and what an administrator removed there is not
+    granted by it (primeSplitClusterRoleBindings)."""
+    names = ("annotations", "labels")
+    kept = {name: value for name in names if (value := source["metadata"].get(name))}
+    meta = {name: value for name, value in binding["metadata"].items() if name not in names}
+    subjects = source.get("subjects") or []
+    return reconciled({**binding, "metadata": {**meta, **kept}, "subjects": subjects}, binding)
 
 
 def _with_selectors(role: Object, expected: list[Object]) -> Object:

@@ -31,6 +31,10 @@ async def test_a_start_adds_what_default_roles_lack(tmp_path) -> None:
                 f"{RBAC}/clusterroles", name, patch={"metadata": off, "rules": []}
             )
         await server.client.delete(f"{RBAC}/clusterroles", "system:basic-user")
+        users = [{**SUBJECT, "kind": "Group", "name": "system:authenticated"}]
+        patch = {"metadata": off, "subjects": users}
+        await server.client.patch(bindings, "system:discovery", patch=patch)
+        await server.client.delete(bindings, "system:public-info-viewer")
     async with APIServer(**options) as server:
         role = await server.client.get(f"{RBAC}/clusterroles", ROLE)
         assert role["rules"][: len(before["rules"])] == [rule, *before["rules"][1:]]
@@ -44,6 +48,10 @@ async def test_a_start_adds_what_default_roles_lack(tmp_path) -> None:
         kept = await server.client.get(f"{RBAC}/clusterroles", "system:discovery")
         assert not kept.get("rules")
         assert await server.client.get(f"{RBAC}/clusterroles", "system:basic-user")
+        copy = await server.client.get(bindings, "system:public-info-viewer")
+        assert copy["subjects"] == users
+        assert off["annotations"].items() <= copy["metadata"]["annotations"].items()
+        assert copy["roleRef"]["name"] == "system:public-info-viewer"
 
 
 PUBLISHED = {
