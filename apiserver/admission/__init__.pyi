@@ -1,5 +1,6 @@
 from inkube.apiserver.admission import configfile as configfile
 from inkube.apiserver.admission import coveringquotas as coveringquotas
+from inkube.apiserver.admission import declaredfeatures as declaredfeatures
 from inkube.apiserver.admission import names as names
 from inkube.apiserver.admission import podresize as podresize
 from inkube.apiserver.admission.accounts import ServiceAccounts as ServiceAccounts

@@ -81,7 +81,6 @@ WITHOUT_EFFECT = {
     "AlwaysAdmit": "it admits everything, as in kube-apiserver",
     "ClusterTrustBundleAttest": "ClusterTrustBundles are not served",
     "JobValidation": "its feature gate is off",
-    "NodeDeclaredFeatureValidator": "its feature gate is off",
     "PodGroupProtection": "PodGroups are not served",
     "PodGroupWorkloadExists": "PodGroups are not served",
 }

@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 from inkube.storage import Store
 
 SINCE = 36
-"""The minor of Kubernetes that first has the plugin."""
+"""The minor of Kubernetes that first has this plugin and `declaredfeatures`."""
 _OS = "kubernetes.io/os"
 _UNITS = {"cpu": quantity.MILLI, "memory": 0}
 """The resources that are compared, and the powers of ten that the message counts them in."""

@@ -158,7 +158,7 @@ def in_order(
         ),
         _late_plugin("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
         _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
-        *_resizes(store, minor),
+        *_changes_of_pods(store, minor),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher, settings().mutating_users if config_file else None),
         policies.ValidatingPolicies(store, resources, authorizer),
@@ -177,11 +177,16 @@ def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]
     return (_late_plugin("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
 
 
-def _resizes(store: Store, minor: int) -> tuple[LatePlugin, ...]:
+def _changes_of_pods(store: Store, minor: int) -> tuple[LatePlugin, ...]:
+    """Return the plugins that compare changed pods with their nodes, new in a minor."""
     if minor < admission.podresize.SINCE:
         return ()
-    name = "PodResizeValidator"
-    return (_late_plugin(name, (_PODS,), lambda: admission.podresize.PodResizeValidator(store)),)
+    features = Lazy(lambda: admission.declaredfeatures.NodeDeclaredFeatures(store))
+    resizes = Lazy(lambda: admission.podresize.PodResizeValidator(store))
+    return (
+        LatePlugin("NodeDeclaredFeatureValidator", (_PODS,), features),
+        LatePlugin("PodResizeValidator", (_PODS,), resizes),
+    )
 
 
 def _covering_quotas(

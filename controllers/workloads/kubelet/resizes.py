@@ -26,8 +26,9 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
     if before is None or status.get("phase") != "Running":
         return None
     pending = next((c for c in status.get("conditions") or () if c["type"] == PENDING), None)
-    changed = _changed(before, pod)
-    if not changed:
+    changed, whole = _changed(before, pod), _whole(pod)
+    is_resized = whole != _whole(before)
+    if not changed and not is_resized:
         return None if pending is None else _without_pending()
     why = admission.resize(pod)
     if why is not None:
@@ -38,6 +39,8 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
         moved = now if pending is None else pending.get("lastTransitionTime", now)
         return {"conditions": [{"type": PENDING, **told, "lastTransitionTime": moved}]}
     patch = {} if pending is None else _without_pending()
+    if is_resized:
+        patch |= {"resources": whole, "allocatedResources": whole.get("requests") or {}}
     for member, names in changed.items():
         specs = {each["name"]: each for each in pod["spec"][_SPECS[member]]}
         old = {each["name"]: each for each in before["spec"][_SPECS[member]]}
@@ -63,7 +66,7 @@ def reports(pod: Object, patch: Object) -> Iterator[Report]:
         if each.get("status") == "True":
             kind, why = each["reason"], each["message"]
             yield Report("Warning", f"Resize{kind}", f"Pod resize {kind}: {_summary(pod, why)}")
-    if any(member in patch for member in _SPECS):
+    if "resources" in patch or any(member in patch for member in _SPECS):
         for reason, text in (("ResizeStarted", "started"), ("ResizeCompleted", "completed")):
             yield Report("Normal", reason, f"Pod resize {text}: {_summary(pod)}")
 
@@ -90,6 +93,11 @@ def _sorted(resources: Object) -> Object:
         for member in ("limits", "requests")
         if resources.get(member)
     }
+
+
+def _whole(pod: Object) -> Object:
+    """Return the resources of a pod itself."""
+    return pod["spec"].get("resources") or {}
 
 
 def _changed(before: Object, pod: Object) -> dict[str, set[str]]:

@@ -18,6 +18,8 @@ UNREADY = "pod-unready.stage.kwok.x-k8s.io"
 NOT_READY = "node-not-ready.stage.kwok.x-k8s.io"
 FAIL, COMPLETE = "pod-fail.stage.kwok.x-k8s.io", "pod-complete.stage.kwok.x-k8s.io"
 INDEX = "batch.kubernetes.io/job-completion-index"
+FEATURES = ["InPlacePodLevelResourcesVerticalScaling", "InPlacePodVerticalScalingInitContainers"]
+"""What a simulated kubelet does for changed pods (component-helpers/nodedeclaredfeatures)."""
 DEFAULT_CAPACITY = {"cpu": "4", "memory": "8Gi", "ephemeral-storage": "100Gi", "pods": "110"}
 
 
@@ -153,6 +155,7 @@ class Natives:
             ],
             "allocatable": status.get("allocatable") or status.get("capacity") or DEFAULT_CAPACITY,
             "capacity": status.get("capacity") or status.get("allocatable") or DEFAULT_CAPACITY,
+            "declaredFeatures": status.get("declaredFeatures") or FEATURES,
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
             "nodeInfo": {
                 "architecture": info.get("architecture") or "amd64",

@@ -146,6 +146,19 @@ def test_a_resize_is_carried_out_and_reported_where_there_is_room(kube):
     )
 
 
+def test_a_resize_of_the_pod_itself_is_carried_out(kube):
+    small(kube)
+    declared = kube.client.get(w.NODES, "small")["status"]["declaredFeatures"]
+    assert declared[0] == "InPlacePodLevelResourcesVerticalScaling"
+    bound(kube, resources={"requests": {"cpu": "1"}})
+    kube.settled()
+    patch = {"spec": {"resources": {"requests": {"cpu": "2"}}}}
+    kube.client.patch(w.PODS, "p", "default", patch=patch, subresource="resize")
+    kube.settled()
+    found = status(kube)
+    assert found["resources"]["requests"] == found["allocatedResources"] == {"cpu": "2"}
+
+
 @pytest.mark.kube_options(disable_admission_plugins=["PodResizeValidator"])
 def test_a_kubelet_finds_a_resize_infeasible(kube):
     small(kube)
