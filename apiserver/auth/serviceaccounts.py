@@ -1,10 +1,12 @@
 """Tokens of service accounts: JWTs that are signed with the server's own key.
 
 The TokenRequest subresource issues them. This module verifies the signature, the times and the
-audiences, and that the account and the object of the token still exist with the same uid. `signing`
-contains the signatures. Follows pkg/serviceaccount/{jwt,claims}.go.
+audiences, and that the account and the object of the token still exist with the same uid. Tokens
+that kube-controller-manager signed with the same key are valid while their Secret contains them.
+`signing` contains the signatures. Follows pkg/serviceaccount/{jwt,claims,legacy}.go.
 """
 
+import base64
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
@@ -15,6 +17,10 @@ from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
 
+LEGACY_ISSUER = "kubernetes/serviceaccount"
+"""The issuer of the tokens in Secrets that kube-controller-manager fills."""
+_LEGACY = f"{LEGACY_ISSUER}/"
+_INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
@@ -83,10 +89,13 @@ class ServiceAccountTokens:
         """Return the user of a token, or None if this server did not issue it. Raises
         TokenRefused."""
         claims = signatures.signing.read_claims(token)
-        if claims is None or claims.get("iss") not in self._issuers:
+        issuer = None if claims is None else claims.get("iss")
+        if claims is None or issuer not in (LEGACY_ISSUER, *self._issuers):
             return None
         if not self._signer().has_valid_signature(token):
             raise TokenRefused("invalid signature")
+        if issuer == LEGACY_ISSUER:
+            return VerifiedToken(self._legacy_user(token, claims), ())
         now = self._now()
         if now >= claims["exp"] or now < claims["nbf"]:
             raise TokenRefused("service account token has expired")
@@ -113,6 +122,45 @@ class ServiceAccountTokens:
                 extra.append((f"authentication.kubernetes.io/{kind}-{member}", (value,)))
         name = f"{PREFIX}{namespace}:{account['name']}"
         return User(name, account["uid"], groups(namespace), tuple(extra))
+
+    def _legacy_user(self, token: str, claims: Object) -> User:
+        """Return the user of a token without expiry, which its Secret must contain."""
+        namespace, secret, account, uid = (
+            str(claims.get(f"{_LEGACY}{member}") or "")
+            for member in (
+                "namespace", "secret.name", "service-account.name", "service-account.uid"
+            )
+        )  # fmt: skip
+        name = f"{PREFIX}{namespace}:{account}"
+        if claims.get("sub") != name:
+            raise TokenRefused("sub claim is invalid")
+        kept = self._living(namespace, "secrets", secret)
+        if kept is None:
+            raise TokenRefused("Token has been invalidated")
+        data = (kept.get("data") or {}).get("token", "")
+        if data != base64.b64encode(token.encode()).decode():
+            raise TokenRefused("Token does not match server's copy")
+        found = self._living(namespace, "serviceaccounts", account)
+        if found is None:
+            raise TokenRefused(f"ServiceAccount {namespace}/{account} has been deleted")
+        if found["metadata"]["uid"] != uid:
+            now = found["metadata"]["uid"]
+            raise TokenRefused(f"ServiceAccount UID ({now}) does not match claim ({uid})")
+        if (kept["metadata"].get("labels") or {}).get(_INVALID_SINCE):
+            raise TokenRefused(
+                f"the token in secret {namespace}/{secret} for service account {namespace}/"
+                f"{account} has been marked invalid. Use tokens from the TokenRequest API or"
+                f" manually created secret-based tokens, or remove the '{_INVALID_SINCE}' label"
+                " from the secret to temporarily allow use of this token"
+            )
+        return User(name, uid, groups(namespace))
+
+    def _living(self, namespace: str, plural: str, name: str) -> Object | None:
+        """Return an object, or None if there is none or if it is being deleted."""
+        entry = self._store.get(keys.key(plural, namespace, name))
+        if entry is None or "deletionTimestamp" in entry.value["metadata"]:
+            return None
+        return entry.value
 
     def _check_exists(self, namespace: str, plural: str, reference: Object) -> None:
         entry = self._store.get(keys.key(plural, namespace, reference["name"]))
