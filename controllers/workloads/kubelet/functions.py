@@ -26,7 +26,8 @@ from inkube.client import Client, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.kubelet import files as simple_files
-from inkube.controllers.workloads.kubelet import output, restarts, variables
+from inkube.controllers.workloads.kubelet import generations, output, restarts, variables
+from inkube.controllers.workloads.kubelet.claims import Claims
 from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.logbook import LogBook
 from inkube.controllers.workloads.stages.engine import delete_now
@@ -312,6 +313,7 @@ class Functions:
     ) -> None:
         self._cluster = cluster
         self._client = cluster.client("kubelet")
+        self._claims = Claims(cluster)
         self._functions = tuple(functions)
         self._manages = manages
         self._ready = ready
@@ -324,11 +326,11 @@ class Functions:
         """Add the controller to the manager, if there are functions."""
         if not self._functions:
             return
-        watch = Watch(PODS, keys=self._keys)
+        watches = (Watch(PODS, keys=self._keys), *self._claims.watches())
         controller = Controller(
             "kubelet-functions",
             self._reconcile,
-            (watch,),
+            watches,
             sources=(self._feed,),
             is_busy=self._is_busy,
         )
@@ -387,7 +389,7 @@ class Functions:
         if known != uid:
             self._forget(known)
             self._uids.pop(key, None)
-        if pod is None or not self._manages(pod):
+        if pod is None or not self.matches(pod) or not self._manages(pod):
             return None
         self._uids[key] = uid
         if pods.is_deleting(pod):
@@ -401,6 +403,8 @@ class Functions:
     async def _start(self, pod: Object) -> Result | None:
         if sum(map(len, self._pods.values())) >= MOST:
             return Result(requeue_after=1.0)
+        if await self._claims.is_missing_one(pod):
+            return None
         try:
             made = [
                 await self._make(pod, one)
@@ -451,9 +455,11 @@ class Functions:
             return None
         patch, left = restarts.due(pod, self._cluster.clock.now())
         if patch is None:
+            patch = generations.due(pod)
+        if patch is None:
             return Result(requeue_after=left) if left else None
         changed = await self._set_status(pod, patch)
-        for one in patch["containerStatuses"]:
+        for one in patch.get("containerStatuses") or ():
             running = runs.get(one["name"])
             if "running" in (one.get("state") or {}) and running and running.ended is not None:
                 await self._again(changed, running)
@@ -511,6 +517,7 @@ class Functions:
 
     async def _set_status(self, pod: Object, status: Object) -> Object:
         own = pod["metadata"]
+        generations.note(pod, status, format_time(self._cluster.clock.now()))
         return await self._client.patch(
             PODS,
             own["name"],

@@ -10,8 +10,8 @@ from typing import Any
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.devices import CLAIMS, SINCE, podclaims
 from inkube.controllers.workloads.kubelet import (
+    generations,
     preemption,
     probes,
     readiness,
@@ -20,6 +20,7 @@ from inkube.controllers.workloads.kubelet import (
 )
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
+from inkube.controllers.workloads.kubelet.claims import Claims
 from inkube.controllers.workloads.kubelet.containers import Containers
 from inkube.controllers.workloads.kubelet.functions import Functions, load_functions
 from inkube.controllers.workloads.kubelet.leases import Leases
@@ -153,15 +154,13 @@ class _Pods(engine.EveryObject):
         super().__init__(kubelets.cluster.client(NAME), GVR.parse(PODS))
         self._kubelets = kubelets
         self._events = kubelets.cluster.recorder(NAME, NAME)
+        self._claims = Claims(kubelets.cluster)
 
     def handles(self, obj: Object) -> bool:
         return self._kubelets.manages_pod(obj) and not self._kubelets.functions.matches(obj)
 
     def watches(self) -> tuple[Watch, ...]:
-        watches = (Watch(NODES, keys=self._of_node),)
-        if self._kubelets.cluster.server.find_kind(*SINCE) is None:
-            return watches
-        return (*watches, Watch(CLAIMS, keys=podclaims.users_of))
+        return Watch(NODES, keys=self._of_node), *self._claims.watches()
 
     def _of_node(self, change: Change) -> Iterable[Key]:
         """Return the pods of a node that became simulated or is no longer simulated."""
@@ -172,7 +171,7 @@ class _Pods(engine.EveryObject):
         return self._kubelets.cluster.pods_by_node().keys(change.object["metadata"]["name"])
 
     async def prepare(self, obj: Object) -> engine.Preparation:
-        if obj["spec"].get("resourceClaims") and await self._is_unprepared(obj):
+        if await self._claims.is_missing_one(obj):
             return engine.Preparation(has_changed=True)
         rejection = self._kubelets.admission.rejection(obj)
         if rejection is not None and await self._preempt(obj):
@@ -192,7 +191,7 @@ class _Pods(engine.EveryObject):
         resize = None
         if patch is None:
             resize = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
-            patch = resize
+            patch = resize if resize is not None else generations.due(obj)
         if patch is None:
             is_pending = pods.condition(obj, resizes.PENDING) is not None
             again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
@@ -222,32 +221,12 @@ class _Pods(engine.EveryObject):
             self._kubelets.admission.release(each)
         return bool(victims)
 
-    async def _is_unprepared(self, pod: Object) -> bool:
-        """Return whether a pod cannot start yet, because a claim is not reserved for it
-        (prepareResources of pkg/kubelet/cm/dra/manager.go). A change of the claim wakes it."""
-        if pods.phase(pod) not in ("", "Pending") or pods.is_deleting(pod):
-            return False
-        claims = self._kubelets.cluster.informer(CLAIMS)
-        why = podclaims.preparation_problem(pod, claims.get)
-        if why:
-            text = f"Failed to prepare dynamic resources: prepare dynamic resources: {why}"
-            await self._events.warning(pod, "FailedPrepareDynamicResources", text)
-        return bool(why)
-
     def adjust(self, obj: Object, patch: Any) -> Any:
         if isinstance(patch.get("status"), dict):
             probes.delay(obj, patch["status"], self._kubelets.cluster.clock.now())
             readiness.adjust(obj, patch["status"])
-            self._note_schedule(obj, patch["status"])
+            generations.note(obj, patch["status"], self._kubelets.now())
         return patch
-
-    def _note_schedule(self, pod: Object, status: Object) -> None:
-        """Add the condition PodScheduled to the first conditions of a pod that names its node
-        itself: no scheduler wrote it (generateAPIPodStatus of pkg/kubelet)."""
-        if status.get("conditions") and pods.condition(pod, "PodScheduled") is None:
-            now = self._kubelets.now()
-            made = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
-            status["conditions"] = [*status["conditions"], made]
 
     async def _reject(self, pod: Object, rejection: Rejection) -> None:
         reason, message = rejection
@@ -264,6 +243,7 @@ class _Pods(engine.EveryObject):
 
     async def _set_status(self, pod: Object, status: Object) -> None:
         own = pod["metadata"]
+        generations.note(pod, status, self._kubelets.now())
         await self._client.patch(
             PODS,
             own["name"],

@@ -81,7 +81,10 @@ class PodGarbage:
             status: Object = pod.get("status") or {}
             if orphaned:
                 status = pods.disrupted(pod, "DeletionByPodGC", _MESSAGE, now)
-            await writes.write_status(self._client, pod, {**status, "phase": "Failed"})
+            status = {**status, "phase": "Failed"}
+            if pod["metadata"].get("generation"):
+                status["observedGeneration"] = pod["metadata"]["generation"]
+            await writes.write_status(self._client, pod, status)
         await writes.delete(self._client, PODS, pod, {"gracePeriodSeconds": 0})
 
 

@@ -3,6 +3,8 @@
 import pytest
 import workloads as w
 
+from inkube import pod
+
 pytestmark = pytest.mark.kube_workloads()
 
 GROUP = "resource.k8s.io/v1"
@@ -257,9 +259,17 @@ def test_devices_that_are_never_bound_are_released_after_ten_minutes(kube):
     assert get(kube, "c")["status"]["allocation"]["allocationTimestamp"] > first
 
 
-def test_a_kubelet_starts_only_pods_with_reserved_claims(gpus):
+@pod(image="function")
+async def endless(container):
+    await container.sleep(10_000)
+
+
+@pytest.mark.kube_workloads(pods=[endless])
+@pytest.mark.parametrize("image", ["plain", "function"])
+def test_a_kubelet_starts_only_pods_with_reserved_claims(gpus, image):
     gpus.client.create(claim("c"))
-    gpus.client.create(user("p", "c", nodeName="kube-node-1"))
+    containers = [{"name": "c", "image": image}]
+    gpus.client.create(user("p", "c", nodeName="kube-node-1", containers=containers))
     gpus.settled()
     assert get(gpus, "p", w.PODS)["status"]["phase"] == "Pending"
     [event] = gpus.client.list(w.EVENTS, fields="reason=FailedPrepareDynamicResources")
