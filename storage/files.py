@@ -18,9 +18,9 @@ from typing import NamedTuple
 from inkube.storage import alarms, wholefiles
 from inkube.storage.errors import Unavailable
 
-# Bytes of the two headers of a `-shm`, of the header of a `-wal`, and of that of a frame in it
-# (sqlite.org/walformat.html).
-INDEX_HEADER, WAL_HEADER, FRAME_HEADER = 96, 32, 24
+# Bytes of the two headers of a `-shm`, of the one that a commit writes last, of the header of a
+# `-wal`, and of that of a frame in it (sqlite.org/walformat.html).
+INDEX_HEADER, COMMIT_HEADER, WAL_HEADER, FRAME_HEADER = 96, 48, 32, 24
 
 # Seconds that the end of a store waits for the check of its file.
 LAST_CHECK = 30.0
@@ -82,6 +82,8 @@ class Presence:
         self._wal_size = 0
         self._index: int | None = None
         """A descriptor of the `-shm`, or None if there is none."""
+        self._commits = b""
+        """The part of the `-shm` that each commit changes, at the last look."""
         self._damage = ""
         self._is_alarmed = False
         self.revision = 0
@@ -127,6 +129,18 @@ class Presence:
         )
         if self._opened:
             alarms.leave(self._path, reason, self.revision)
+
+    def has_commits(self) -> bool:
+        """Return whether any process may have committed since the last call. Takes a twentieth of
+        `check` and a query."""
+        if self._index is None:
+            return True
+        try:
+            found = os.pread(self._index, COMMIT_HEADER, 0)
+        except OSError:
+            return True  # `check` says more
+        before, self._commits = self._commits, found
+        return found != before
 
     def check(self) -> None:
         """Check the files. Raises Unavailable."""

@@ -12,6 +12,7 @@ program's collector.
 import asyncio
 import contextlib
 import gc
+import mmap
 import os
 from collections.abc import Callable, Iterator
 from typing import Self
@@ -23,6 +24,8 @@ STEP = 16 * 2**20
 CHECK_SECONDS = 0.5
 TRIM_BYTES = 64 * 2**20  # bytes above which freed memory is returned to the system
 _STATM = "/proc/self/statm"
+_STATM_BYTES = 256
+_PAGE_BYTES = mmap.PAGESIZE
 
 
 class Collector:
@@ -129,5 +132,5 @@ def of_process() -> "Collector | None":
 
 
 def _resident() -> int:
-    with open(_STATM, "rb") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with open(_STATM, "rb", buffering=0) as file:
+        return int(file.read(_STATM_BYTES).split(maxsplit=2)[1]) * _PAGE_BYTES

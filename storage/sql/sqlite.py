@@ -45,6 +45,9 @@ JOINED = 16 * 1024
 # write. A check takes a few microseconds.
 POLL, OFTEN = 0.1, 0.01
 
+# Checks without a commit after which the files themselves are checked.
+QUIET = 10
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqliteOptions:
@@ -114,6 +117,31 @@ def _cells(records: Sequence[Record]) -> list[Any]:
 
 
 _DIGEST = COLUMNS.index("digest") - len(COLUMNS)
+
+
+class _Looks:
+    """Looks for commits at intervals, in a timer: to wake up a task takes longer than a look, and
+    most find nothing."""
+
+    def __init__(self, presence: files.Presence, seconds: float) -> None:
+        self._presence = presence
+        self._seconds = seconds
+        self._left = QUIET
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[None] = self._loop.create_future()
+        """Done after a look that found something, or the last one."""
+        self._timer = self._loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        self._left -= 1
+        if self._left and not self._presence.has_commits():
+            self._timer = self._loop.call_later(self._seconds, self._look)
+        elif not self.ended.done():
+            self.ended.set_result(None)
+
+    def cancel(self) -> None:
+        """Look no more."""
+        self._timer.cancel()
 
 
 class SqliteDatabase:
@@ -294,8 +322,13 @@ class SqliteDatabase:
             await asyncio.sleep(WAL_RETRY)
 
     async def news(self, revision: int, within: float) -> Head:
-        """Wait `within` seconds. Returns the newest row. Raises Unavailable."""
-        await asyncio.sleep(within)
+        """Wait `within` seconds, and longer while nothing is committed. Returns the newest row.
+        Raises Unavailable."""
+        looks = _Looks(self._presence, within)
+        try:
+            await looks.ended
+        finally:
+            looks.cancel()
         self._presence.check()
         return self.glance() or Head(revision)
 
