@@ -1,6 +1,7 @@
 """A data file: its content after a restart, and the errors for files that are refused."""
 
 import asyncio
+import contextlib
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from patience import SECONDS
 
 from inkube.storage import errors
+from inkube.storage.files import Presence
 from inkube.storage.log import FIRST_REVISION
 from inkube.storage.sql.sqlite import SqliteOptions, sqlite_log
 from inkube.storage.store import MemoryLog, Store
@@ -227,3 +229,24 @@ def test_a_start_that_is_interrupted_while_the_file_is_opened_ends_in_silence(
     for thread in set(threading.enumerate()) - threads:
         thread.join(SECONDS)
     assert errors_of_threads == []
+
+
+async def test_every_commit_changes_the_index_and_nothing_else_does(path: Path, codec: Any):
+    """`Presence.has_commits` reads the index instead of the file."""
+    presence = Presence(path, lambda path, revision: "")
+    async with Store(sqlite_log(path), codec) as here, Store(sqlite_log(path), codec) as there:
+        await here.create("/r/a", {})
+        presence.note()
+        presence.note_opened()
+        assert presence.has_commits()
+        for step in range(12):
+            assert not presence.has_commits()
+            await (here, there)[step % 2].create(f"/r/{step}", {})
+            assert presence.has_commits()
+            await here.current()
+            assert not presence.has_commits()
+            if step % 3 == 0:
+                with contextlib.closing(sqlite3.connect(path)) as other:
+                    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                presence.has_commits()  # a checkpoint may have begun a new -wal
+        presence.forget()
