@@ -19,7 +19,7 @@ from inkube.storage import BaseStore
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
 """The issuer of the tokens in Secrets that kube-controller-manager fills."""
-_LEGACY = f"{LEGACY_ISSUER}/"
+_LEGACY = "kubernetes.io/serviceaccount/"
 _INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
 ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"

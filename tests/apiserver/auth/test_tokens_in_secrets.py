@@ -10,7 +10,6 @@ import pytest
 from inkube import APIServer
 from inkube.apiserver.auth import TokenRefused, signing
 
-LEGACY = "kubernetes/serviceaccount"
 NAME = "system:serviceaccount:default:robot"
 SECRET = {
     "apiVersion": "v1",
@@ -26,11 +25,11 @@ ACCOUNT = {
 
 def issued(key, uid, **more):
     claims = {
-        "iss": LEGACY,
-        f"{LEGACY}/namespace": "default",
-        f"{LEGACY}/secret.name": "long",
-        f"{LEGACY}/service-account.name": "robot",
-        f"{LEGACY}/service-account.uid": uid,
+        "iss": "kubernetes/serviceaccount",
+        "kubernetes.io/serviceaccount/namespace": "default",
+        "kubernetes.io/serviceaccount/secret.name": "long",
+        "kubernetes.io/serviceaccount/service-account.name": "robot",
+        "kubernetes.io/serviceaccount/service-account.uid": uid,
         "sub": NAME,
     }
     return signing.Signer(key).sign({**claims, **more})
