@@ -28,7 +28,6 @@ class Reason(StrEnum):
     CONFLICT = "Conflict"
     GONE = "Gone"
     INVALID = "Invalid"
-    SERVER_TIMEOUT = "ServerTimeout"
     TIMEOUT = "Timeout"
     TOO_MANY_REQUESTS = "TooManyRequests"
     BAD_REQUEST = "BadRequest"

@@ -206,12 +206,6 @@ class BaseStore(ABC):
         total -= await self._log.grown(keys, revision, now)
         return Page(entries, total - len(entries), revision)
 
-    async def revision_at(self, moment: float) -> int:
-        """Return the newest revision at a time in seconds since 1970. Raises Compacted."""
-        revision = await self._log.before(int(moment * 1_000_000))
-        await self._check_revision(revision)
-        return revision
-
     async def history(self, prefix: str, after: int, limit: int) -> Sequence[tuple[Change, float]]:
         """Return the first `limit` changes under a prefix after a revision, each with the time of
         its write in seconds since 1970 (0: unknown). Raises Compacted."""

@@ -14,7 +14,6 @@ from inkube.schemas.builtin import pem
 _GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 _CLIENT = "kubernetes.io/kube-apiserver-client"
 _MASTERS = "system:masters"
-_DECISIONS = ("Approved", "Denied")
 
 
 def _is_request(resource: Resource) -> bool:

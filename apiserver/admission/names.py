@@ -76,13 +76,3 @@ UNSUPPORTED = {
     "ImagePolicyWebhook": "no config specified; it is not supported here",
 }
 """Plugins that cannot be enabled, and why."""
-
-WITHOUT_EFFECT = {
-    "AlwaysAdmit": "it admits everything, as in kube-apiserver",
-    "ClusterTrustBundleAttest": "ClusterTrustBundles are not served",
-    "JobValidation": "its feature gate is off",
-    "PodGroupProtection": "PodGroups are not served",
-    "PodGroupWorkloadExists": "PodGroups are not served",
-}
-"""Plugins that change nothing, and why. Upstream's do not either on a server with these groups and
-gates."""

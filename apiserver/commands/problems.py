@@ -12,8 +12,8 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import is_loopback
 from inkube.storage import errors as storage_errors
 
-TROUBLE, MISUSE = 1, 2
-"""Exit codes: a failed command or a negative result, and a wrong command line."""
+TROUBLE = 1
+"""The exit code of a failed command or a negative result; click's for a wrong command line is 2."""
 
 
 class Problem(click.ClickException):

@@ -187,8 +187,7 @@ def _decode(
     lists and maps. `restored` is the result of a strategic patch. Raises DecodeError."""
     unknown: list[str] | None = None if request.options.validation == "Ignore" else []
     empties: list[Empty] = []
-    decode = request.resource.decode_restored if restored else request.resource.decode
-    obj = decode(request.served, obj, unknown, empties)
+    obj = request.resource.decode(request.served, obj, unknown, empties, restored=restored)
     return obj, unknown or [], empties
 
 

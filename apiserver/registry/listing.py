@@ -81,7 +81,7 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
     if request.resource.is_view:
         entries, matches = _selected_stored(entries, matches), None
     entries = await registry.shown(request, entries)
-    return Page(await _selected(request, entries, matches), revision)
+    return Page(await selected(request, entries, matches), revision)
 
 
 async def past(registry: Registry, request: Request, changes: int) -> Entry:
@@ -192,7 +192,7 @@ def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Seque
     return entries if matches is None else [each for each in entries if matches(each.value)]
 
 
-async def _selected(
+async def selected(
     request: Request, entries: Sequence[Entry], matches: Matcher | None
 ) -> Sequence[Entry]:
     """Return the matching entries. The event loop serves other requests between slices."""
@@ -208,15 +208,6 @@ async def _selected(
         if matches(request.view(entry)):
             found.append(entry)
     return found
-
-
-def selected(
-    request: Request, entries: Sequence[Entry], matches: Matcher | None
-) -> Sequence[Entry]:
-    """Return the matching entries."""
-    if matches is None:
-        return entries
-    return [entry for entry in entries if matches(request.view(entry))]
 
 
 async def exactly(registry: Registry, request: Request, version: str) -> Entry:

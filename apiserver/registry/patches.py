@@ -173,7 +173,7 @@ class Apply(Update):
         )
         write.owners = "recorded"
         try:
-            made = request.resource.decode_restored(request.served, merged, None)
+            made = request.resource.decode(request.served, merged, None, restored=True)
         except DecodeError as error:
             raise _not_converted(request, self._body, error) from error
         uid = made["metadata"].get("uid")

@@ -101,25 +101,17 @@ class Resource:
         obj: Object,
         unknown: list[str] | None,
         empties: list[Empty] | None = None,
+        *,
+        restored: bool = False,
     ) -> Object:
         """Return an incoming object with its types and defaults. Adds unknown fields to `unknown`,
-        and omitted empty lists and maps to `empties`.
+        and omitted empty lists and maps to `empties`. `restored` is the merged object of an apply
+        or a strategic patch.
 
         Can change the object in place. Raises DecodeError if a value does not fit its field.
         """
-        made = served.decode(obj, unknown, empties)
-        self.strategy.default(made)
-        return made
-
-    def decode_restored(
-        self,
-        served: Served,
-        obj: Object,
-        unknown: list[str] | None,
-        empties: list[Empty] | None = None,
-    ) -> Object:
-        """`decode` for the merged object of an apply or a strategic patch."""
-        made = served.decode_restored(obj, unknown, empties)
+        decode = served.decode_restored if restored else served.decode
+        made = decode(obj, unknown, empties)
         self.strategy.default(made)
         return made
 

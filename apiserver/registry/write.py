@@ -135,7 +135,7 @@ class Write:
     """The notes of this attempt; those of the last attempt are added to the request's."""
     store: BaseStore = field(init=False)
     """The store that receives the write: the real one, or that of dry runs."""
-    committer: "Committer | None" = None
+    committer: Committer | None = None
     """How the engine commits the object; None for a plain commit to `store`."""
     entry: Entry | None = None
     """The stored object, in the storage version; None on CREATE."""

@@ -23,8 +23,6 @@ from inkube.schemas.objects import Object
 
 SESSIONS = 1000
 """The most streams of all clients together. One more returns 429."""
-CHECK_SECONDS = 2.0
-"""Seconds between checks whether the client of a silent log is connected."""
 
 
 class LogQuery(NamedTuple):

@@ -52,7 +52,7 @@ class Watcher:
             raise too_old(self.start, error.compacted) from error
         try:
             shown = await self._registry.shown(self.request, found)
-            return subscription, listing.selected(self.request, shown, self._matches)
+            return subscription, await listing.selected(self.request, shown, self._matches)
         except BaseException:
             subscription.close()
             raise

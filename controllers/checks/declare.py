@@ -21,7 +21,6 @@ from inkube.controllers.checks.errors import Problem, is_vague
 from inkube.schemas.models import Resource
 
 R = TypeVar("R", bound=Resource)
-R_contra = TypeVar("R_contra", bound=Resource, contravariant=True)
 
 Field = str | Callable[[Any], str]
 Failure = str | Callable[[Any], str | None]

@@ -10,8 +10,6 @@ from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names, objectmeta
 from inkube.schemas.objects import Object
 
-_RBAC = "rbac.authorization.k8s.io"
-_ADMISSION = "admissionregistration.k8s.io"
 _PLAIN = frozenset({
     "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io",
     "coordination.k8s.io", "node.k8s.io",

@@ -256,7 +256,6 @@ class _Node:
     below: int = 0
     depth: int = 0
     records: "list[tuple[str, _Node]]" = field(default_factory=list)
-    has_equal: bool = False
 
     @property
     def value(self) -> _Value:
@@ -279,7 +278,6 @@ def _compared(old: _Value | None, new: _Value | None) -> _Node:
     if old is None or new is None:
         node.differs = 1
     elif old.equal is not None and new.equal is not None:
-        node.has_equal = True
         node.same, node.differs = (1, 0) if old.equal == new.equal else (0, 1)
     elif old.held is None or new.held is None or old.kind in ("string", "plain"):
         node.same, node.differs = (1, 0) if old.held == new.held else (0, 1)

@@ -37,13 +37,14 @@ def _merged(current: Object, patch: Object) -> Object:
 
 def _value(current: Any, value: Any) -> Any:
     if not isinstance(current, dict):
-        return _without_nulls(value)
+        return without_nulls(value)
     return _merged(current, value) if isinstance(value, dict) else value
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
+    """Return a value without the members that are null, at every depth."""
     if isinstance(value, dict):
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+        return {k: without_nulls(v) for k, v in value.items() if v is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value

@@ -14,6 +14,7 @@ from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.patch import ordering
+from inkube.schemas.patch.merge import without_nulls
 
 Schema = dict[str, Any]
 _MARK = "$patch"
@@ -97,19 +98,11 @@ def _field_of(key: str, prefix: str, complaint: str) -> str:
 
 def _take(original: Object, name: str, value: Any) -> None:
     """Set the value of the patch, without its nulls and without values that are only directives."""
-    new = _without_directives(_without_nulls(value))
+    new = _without_directives(without_nulls(value))
     if new is None:
         original.pop(name, None)
     else:
         original[name] = new
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
-    return value
 
 
 def _without_directives(value: Any) -> Any:
@@ -198,7 +191,7 @@ def _merged_maps(original: list[Any], patch: list[Any], schema: Schema) -> list[
         at = places.get(value, -1)
         if at < 0:
             places[value] = len(merged)
-            merged.append(_without_directives(_without_nulls(item)))
+            merged.append(_without_directives(without_nulls(item)))
         else:
             merged[at] = _merge_map(merged[at], item, schema.get("items", {}))
     return ordering.arrange(merged, patch, original, ordering.key_of(key))
