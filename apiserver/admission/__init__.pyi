@@ -2,7 +2,6 @@ from inkube.apiserver.admission import configfile as configfile
 from inkube.apiserver.admission import coveringquotas as coveringquotas
 from inkube.apiserver.admission import declaredfeatures as declaredfeatures
 from inkube.apiserver.admission import names as names
-from inkube.apiserver.admission import podresize as podresize
 from inkube.apiserver.admission.accounts import ServiceAccounts as ServiceAccounts
 from inkube.apiserver.admission.certificates import CertificateApproval as CertificateApproval
 from inkube.apiserver.admission.certificates import CertificateSigning as CertificateSigning
@@ -33,6 +32,7 @@ from inkube.apiserver.admission.podpolicies import (
 from inkube.apiserver.admission.podpolicies import HardTopologies as HardTopologies
 from inkube.apiserver.admission.podpolicies import NamespaceSelectors as NamespaceSelectors
 from inkube.apiserver.admission.podpolicies import NamespaceTolerations as NamespaceTolerations
+from inkube.apiserver.admission.podresize import PodResizeValidator as PodResizeValidator
 from inkube.apiserver.admission.pods import DefaultTolerationSeconds as DefaultTolerationSeconds
 from inkube.apiserver.admission.pods import PodTopologyLabels as PodTopologyLabels
 from inkube.apiserver.admission.pods import Priority as Priority

@@ -76,3 +76,6 @@ UNSUPPORTED = {
     "ImagePolicyWebhook": "no config specified; it is not supported here",
 }
 """Plugins that cannot be enabled, and why."""
+
+POD_CHANGES_SINCE = 36
+"""The minor of Kubernetes that first compares changed pods with their nodes."""

@@ -10,8 +10,6 @@ from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
-SINCE = 36
-"""The minor of Kubernetes that first has this plugin and `declaredfeatures`."""
 _OS = "kubernetes.io/os"
 _UNITS = {"cpu": quantity.MILLI, "memory": 0}
 """The resources that are compared, and the powers of ten that the message counts them in."""

@@ -20,8 +20,7 @@ from inkube.apiserver.registry import (
     keys,
     refused,
 )
-from inkube.schemas import quantity
-from inkube.schemas.builtin import quotas
+from inkube.schemas import builtin, quantity
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 from inkube.storage import Entry, Store, writes
@@ -40,7 +39,7 @@ class QuotaAdmission(OnDemand):
     def __init__(self, store: Store) -> None:
         self._store = store
         self._limited = StoreCache(store, (PREFIX,), partial(_namespaces, store))
-        """The namespaces with quotas."""
+        """The namespaces with builtin.quotas."""
         super().__init__(self._limited)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -73,7 +72,8 @@ class QuotaAdmission(OnDemand):
         return [
             entry
             for entry in entries
-            if quotas.about(entry.value, *place) and quotas.matches(entry.value, *place, obj)
+            if builtin.quotas.about(entry.value, *place)
+            and builtin.quotas.matches(entry.value, *place, obj)
         ]
 
     def _check_known(self, write: Write, quota: Object) -> None:
@@ -82,29 +82,31 @@ class QuotaAdmission(OnDemand):
         place = (write.request.resource.group, write.request.resource.plural)
         name, why = quota["metadata"]["name"], ""
         if place == _PODS:
-            why = quotas.unsaid(quotas.about(quota, *_PODS), write.object or {})
+            why = builtin.quotas.unsaid(builtin.quotas.about(quota, *_PODS), write.object or {})
         if why:
             raise refused(write, f"failed quota: {name}: {why}")
-        uncounted = quotas.uncounted(quota, *place)
+        uncounted = builtin.quotas.uncounted(quota, *place)
         if uncounted:
             text = f"status unknown for quota: {name}, resources: {','.join(uncounted)}"
             raise refused(write, text)
 
-    def _check(self, write: Write, entry: Entry, amounts: quotas.Amounts) -> quotas.Amounts:
+    def _check(
+        self, write: Write, entry: Entry, amounts: dict[str, Quantity]
+    ) -> dict[str, Quantity]:
         """Return the usage including the write, for the resources that the quota limits. Raises
         StatusError 403."""
-        bounds = quotas.hard(entry.value)
+        bounds = builtin.quotas.hard(entry.value)
         requested = {name: amount for name, amount in amounts.items() if name in bounds}
         used = {name: self._used(write.request, entry, name) for name in requested}
         more = {name: amount for name, amount in requested.items() if amount.sign > 0}
-        beyond = quotas.exceeded(bounds, used, more)
+        beyond = builtin.quotas.exceeded(bounds, used, more)
         if beyond:
             name = entry.value["metadata"]["name"]
-            why = quotas.refusal(name, beyond, requested, used, bounds)
+            why = builtin.quotas.refusal(name, beyond, requested, used, bounds)
             raise refused(write, why)
         return {name: used[name].add(requested[name]) for name in used}
 
-    def _charge(self, write: Write, key: str, amounts: quotas.Amounts) -> list[writes.Write]:
+    def _charge(self, write: Write, key: str, amounts: dict[str, Quantity]) -> list[writes.Write]:
         """Return the writes that charge a quota. Raises StatusError 403 if the limit is
         exceeded."""
         entry = self._store.get(key)
@@ -118,7 +120,7 @@ class QuotaAdmission(OnDemand):
             return quantity.parse(known)
         prefix = request.resource.key(request.namespace, "")
         objects = (one.value for one in self._store.list(prefix))
-        return quotas.total(entry.value, name, objects)
+        return builtin.quotas.total(entry.value, name, objects)
 
 
 def counts(resource: Resource, operation: Operation) -> bool:
@@ -126,16 +128,16 @@ def counts(resource: Resource, operation: Operation) -> bool:
     if not resource.namespaced:
         return False
     place = (resource.group, resource.plural)
-    changes = quotas.charges_updates(*place) or place == _PODS
+    changes = builtin.quotas.charges_updates(*place) or place == _PODS
     return operation == "CREATE" or (operation == "UPDATE" and changes)
 
 
 def _namespaces(store: Store) -> frozenset[str]:
-    """Return the namespaces with quotas."""
+    """Return the namespaces with builtin.quotas."""
     return frozenset(entry.key.split("/")[3] for entry in store.list(PREFIX))
 
 
-def _charged(entry: Entry, used: quotas.Amounts) -> writes.Write:
+def _charged(entry: Entry, used: dict[str, Quantity]) -> writes.Write:
     """Return the write of a quota's new usage. The status gets no limits without usage, which mean
     that nobody has counted."""
     quota: Object = orjson.loads(entry.data)
@@ -158,12 +160,12 @@ def is_counted(write: Write) -> bool:
     return not (pods and write.operation == "UPDATE")
 
 
-def requested(write: Write) -> quotas.Amounts:
+def requested(write: Write) -> dict[str, Quantity]:
     """Return the difference in usage between the new object and the old one."""
     place = (write.request.resource.group, write.request.resource.plural)
-    used = quotas.usage(*place, write.object or {})
+    used = builtin.quotas.usage(*place, write.object or {})
     if write.operation == "UPDATE" and write.old is not None:
-        before = quotas.usage(*place, write.old)
+        before = builtin.quotas.usage(*place, write.old)
         for name, amount in before.items():
             used[name] = used.get(name, quantity.ZERO).subtract(amount)
     return {name: amount for name, amount in used.items() if amount.sign}

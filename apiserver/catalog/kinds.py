@@ -13,6 +13,7 @@ import orjson
 from inkube.apiserver.registry import Resource, Resources, keys, may_be_bound
 from inkube.controllers.core import Follower, Item, Kind, Step
 from inkube.schemas.meta import split_api_version
+from inkube.schemas.objects import Object
 from inkube.storage import Change, Entry, Following, Store, columns
 
 logger = logging.getLogger(__name__)
@@ -21,6 +22,10 @@ _QUOTA_COUNTED = tuple(
     for plural in ("persistentvolumeclaims", "pods", "resourceclaims", "services")
 )
 """Kinds whose changes are always reported, because quotas count their objects again."""
+_DEFINITIONS = keys.prefix("customresourcedefinitions")
+_ESTABLISHED_CONDITION = b'"Established"'
+"""Part of the stored bytes of each definition that can be served; most writes at a start lack
+it."""
 _MAX_CACHED_ITEMS = 4096
 """Items of recently changed objects. The next change of an object needs its item again."""
 
@@ -180,3 +185,22 @@ def _kind(resource: Resource, version: str) -> Kind | None:
         return None
     verbs = frozenset(resource.definition.verbs)
     return Kind(served.gvr, served.kind, resource.namespaced, verbs)
+
+
+def serve_stored(
+    store: Store, serve: Callable[[Object], None], forget: Callable[[], None]
+) -> Following:
+    """Serve each definition as it is stored, before the response to its writer: a client that
+    changes a schema and then writes an object finds the new schema in effect.
+
+    `controllers.core.crds` accepts names and updates conditions later. If the whole store is read
+    again, the cached state is dropped. The caller closes the result.
+    """
+
+    def on_changes(changes: Sequence[Change]) -> None:
+        for change in changes:
+            if change.type != "DELETED" and _ESTABLISHED_CONDITION in change.entry.data:
+                serve({**change.entry.value})
+
+    # the controller then lists again, and serves the definitions that it finds
+    return store.follow(_DEFINITIONS, on_changes, on_relist=forget)

@@ -5,7 +5,7 @@ from typing import Any
 
 from inkube.apiserver.client import InProcessClient
 from inkube.schemas import status
-from inkube.schemas.aggregation import MANAGED, priorities
+from inkube.schemas.aggregation import MANAGED, registrations
 
 _RESOURCE = "apiregistration.k8s.io/v1/apiservices"
 _VERSION_PRIORITY = 100
@@ -34,7 +34,7 @@ async def register(client: InProcessClient, handlers: Mapping[str, Any]) -> None
             "spec": {
                 "group": group,
                 "version": version,
-                "groupPriorityMinimum": priorities.CUSTOM,
+                "groupPriorityMinimum": registrations.CUSTOM_PRIORITY,
                 "versionPriority": _VERSION_PRIORITY,
             },
         }

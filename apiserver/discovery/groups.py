@@ -16,7 +16,7 @@ from multidict import CIMultiDict
 from inkube.apiserver.http import BodyResponse, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
 from inkube.schemas import releases, wordings
-from inkube.schemas.aggregation import Registration, priorities, registrations
+from inkube.schemas.aggregation import Registration, registrations
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
@@ -215,11 +215,12 @@ def _group_position(definition: Definition) -> tuple[int, str]:
 def _local(group: str, version: str, wording: wordings.Wording, at: int) -> Registration:
     """Return the registration of a group version that this server serves; `at` is its position
     among the versions."""
-    least = priorities.CUSTOM + wordings.EXTENSIONS.group_order - wording.group_order
-    priority = priorities.GROUPS.get(group, least)
+    least = registrations.CUSTOM_PRIORITY + wordings.EXTENSIONS.group_order - wording.group_order
+    priority = registrations.GROUP_PRIORITIES.get(group, least)
     if group == "apiregistration.k8s.io":
-        priority = priorities.FIRST
-    return Registration(f"{version}.{group}", group, version, priority, priorities.CUSTOM - at)
+        priority = registrations.FIRST_PRIORITY
+    at_version = registrations.CUSTOM_PRIORITY - at
+    return Registration(f"{version}.{group}", group, version, priority, at_version)
 
 
 def _aggregated_version(accept: str) -> str:

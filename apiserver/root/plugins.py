@@ -179,10 +179,10 @@ def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]
 
 def _changes_of_pods(store: Store, minor: int) -> tuple[LatePlugin, ...]:
     """Return the plugins that compare changed pods with their nodes, new in a minor."""
-    if minor < admission.podresize.SINCE:
+    if minor < names.POD_CHANGES_SINCE:
         return ()
     features = Lazy(lambda: admission.declaredfeatures.NodeDeclaredFeatures(store))
-    resizes = Lazy(lambda: admission.podresize.PodResizeValidator(store))
+    resizes = Lazy(lambda: admission.PodResizeValidator(store))
     return (
         LatePlugin("NodeDeclaredFeatureValidator", (_PODS,), features),
         LatePlugin("PodResizeValidator", (_PODS,), resizes),

@@ -9,12 +9,37 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
-from inkube.schemas.aggregation import marks
 from inkube.schemas.objects import Object
 from inkube.schemas.versions import preference
 
+URL = "aggregation.inkube.dev/url"
+"""An annotation with the URL of a server, `http[s]://HOST[:PORT]`. It precedes the address of a
+service."""
+MANAGED = "kube-aggregator.kubernetes.io/automanaged"
+"""A label of APIServices that the server maintains itself, with the value `onstart` or `true`."""
 AVAILABLE = "Available"
 PORT = 443
+GROUP_PRIORITIES = {
+    "": 18000, "apps": 17800, "events.k8s.io": 17750, "authentication.k8s.io": 17700,
+    "authorization.k8s.io": 17600, "autoscaling": 17500, "batch": 17400,
+    "certificates.k8s.io": 17300, "networking.k8s.io": 17200, "policy": 17100,
+    "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "apiextensions.k8s.io": 16700,
+    "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
+    "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
+    "flowcontrol.apiserver.k8s.io": 16100, "resource.k8s.io": 15900,
+}  # fmt: skip
+"""The priorities of the groups that the server serves itself (aggregator.go,
+defaultGenericAPIServicePriorities)."""
+_VERSION_PRIORITIES = {
+    ("", "v1"): 1,
+    ("autoscaling", "v2"): 30,
+    ("flowcontrol.apiserver.k8s.io", "v1"): 21,
+    ("resource.k8s.io", "v1"): 20,
+}
+FIRST_PRIORITY = 20000
+"""The priority of the group of APIServices, which precedes all others."""
+CUSTOM_PRIORITY = 1000
+"""The priority of groups of custom resources (crd_registration_controller.go)."""
 
 
 class Service(NamedTuple):
@@ -67,7 +92,7 @@ class Registration(NamedTuple):
             spec.get("groupPriorityMinimum", 0),
             spec.get("versionPriority", 0),
             service,
-            (meta.get("annotations") or {}).get(marks.URL, ""),
+            (meta.get("annotations") or {}).get(URL, ""),
             spec.get("caBundle") or "",
             bool(spec.get("insecureSkipTLSVerify")),
             found is not None and found.get("status") == "True",
@@ -118,3 +143,8 @@ def by_group(registrations: Iterable[Registration]) -> list[list[Registration]]:
     for versions in groups.values():
         versions.sort(key=lambda each: (-each.version_priority, preference(each.version)))
     return list(groups.values())
+
+
+def version_priority(group: str, version: str) -> int:
+    """Return the versionPriority of a built-in version."""
+    return _VERSION_PRIORITIES.get((group, version), 15)

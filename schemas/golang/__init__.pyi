@@ -6,7 +6,6 @@ from inkube.schemas.golang import gotime as gotime
 from inkube.schemas.golang import gourl as gourl
 from inkube.schemas.golang import goyaml as goyaml
 from inkube.schemas.golang import mailaddress as mailaddress
-from inkube.schemas.golang import microtime as microtime
 from inkube.schemas.golang import netip as netip
 from inkube.schemas.golang import patterns as patterns
 from inkube.schemas.golang import regexp as regexp

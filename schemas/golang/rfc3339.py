@@ -1,4 +1,4 @@
-"""Times as Go's time.Parse(time.RFC3339) parses them, with its errors.
+"""Times as Go's time.Parse(time.RFC3339) parses them, with its errors, and metav1.MicroTime.
 
 A time is a number of nanoseconds since 1970 in UTC, or a datetime for times in objects. A datetime
 has a year from 1 to 9999. Go also formats years with five digits, but cannot parse them. Follows
@@ -15,9 +15,14 @@ from inkube.schemas.golang.unmarshal import DecodeError
 
 ZERO: Final = "0001-01-01T00:00:00Z"
 """The zero time of Go, as metav1.Time formats it."""
+ZERO_MICRO: Final = "0001-01-01T00:00:00.000000Z"
+"""The zero time of Go, as metav1.MicroTime formats it."""
 _SECOND: Final = 10**9
 _DAY_SECONDS: Final = 86_400
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
+_MICRO_LAYOUT: Final = "2006-01-02T15:04:05.000000Z07:00"
+_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
+_MICROSECONDS: Final = re.compile(r"[.,][0-9]{6}")
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS: Final = (
@@ -46,6 +51,23 @@ def parse(text: str) -> datetime:
 def rfc3339(text: str) -> str:
     """Return the same time in the format of metav1.Time: UTC, whole seconds."""
     return meta.format_time(parse(text))
+
+
+def micro_time(text: str) -> str:
+    """Return the same time in UTC with six digits of a second, as metav1.MicroTime in JSON. Raises
+    DecodeError with Go's text."""
+    try:
+        moment = parse(text)
+    except DecodeError as error:
+        raise DecodeError(error.text.replace(_LAYOUT, _MICRO_LAYOUT)) from error
+    seconds = _SECONDS.match(text)
+    rest = text[seconds.end() :] if seconds else text
+    fraction = _MICROSECONDS.match(rest)
+    if fraction is None:
+        raise _no_micro_time(text, rest, ".000000")
+    if rest[fraction.end()].isdecimal():
+        raise _no_micro_time(text, rest[fraction.end() :], "Z07:00")
+    return meta.format_micro_time(moment)
 
 
 def nanoseconds(text: str) -> int:
@@ -98,6 +120,13 @@ def _out_of_range(text: str, name: str) -> ValueError:
 
 def _unparsed(text: str, message: str) -> ValueError:
     return ValueError(f"parsing time {gotext.quote(text)}{message}")
+
+
+def _no_micro_time(text: str, rest: str, element: str) -> DecodeError:
+    return DecodeError(
+        f"parsing time {gotext.quote(text)} as {gotext.quote(_MICRO_LAYOUT)}: "
+        f"cannot parse {gotext.quote(rest)} as {gotext.quote(element)}"
+    )
 
 
 def _ordinal(year: int, month: int, day: int) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from inkube.schemas import quantity
-from inkube.schemas.golang import DecodeError, base64, gojson, gotext, microtime, rfc3339
+from inkube.schemas.golang import DecodeError, base64, gojson, gotext, rfc3339
 from inkube.schemas.gotypes.types import GoField, GoType
 from inkube.schemas.objects import Empty, NoEntries, Object
 
@@ -27,7 +27,7 @@ _OPTIONAL = (
 )  # fmt: skip
 _EMPTY = frozenset({"list", "map"})
 _TIMES = frozenset({"time", "microtime"})
-_NO_TIME = frozenset({rfc3339.ZERO, microtime.ZERO})
+_NO_TIME = frozenset({rfc3339.ZERO, rfc3339.ZERO_MICRO})
 _ZEROS: dict[str, Any] = {
     **dict.fromkeys(_OPTIONAL),
     "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
@@ -238,7 +238,7 @@ class _Walk:
         if not isinstance(data, str):
             raise _MistypedError(gotext.json_kind(data), "string", self.place(), path)
         try:
-            time = rfc3339.rfc3339(data) if go.kind == "time" else microtime.canonical(data)
+            time = rfc3339.rfc3339(data) if go.kind == "time" else rfc3339.micro_time(data)
         except DecodeError as error:
             raise DecodeError(error.text, path) from error
         return None if time in _NO_TIME else time

@@ -32,6 +32,8 @@ OUTSIDE = (
     "cryptography", "dulwich", "importlib.metadata", "isal", "jsonpatch", "jwt",
     "prometheus_client", "pydantic", "re2", "sqlalchemy", "yaml", "zoneinfo",
 )  # fmt: skip
+MODULES = 315
+"""The most modules of inkube that a start loads; it needs 314."""
 LOOKUP = "encodings.idna"  # of a name's address, and with it threads; 127.0.0.1 needs none
 LATER = (
     "inkube.controllers.workloads",
@@ -98,6 +100,10 @@ def started():
 
 def test_a_server_is_ready_before_it_loads_what_it_needs_later(started):
     assert not [name for name in (*OUTSIDE, *LATER) if name in started["modules"]]
+
+
+def test_a_start_loads_no_more_modules_than_it_needs(started):
+    assert sum(name.partition(".")[0] == "inkube" for name in started["modules"]) <= MODULES
 
 
 def test_the_command_on_a_file_loads_only_what_it_needs(tmp_path):

@@ -12,7 +12,7 @@ from datetime import datetime
 from inkube.controllers.core import identity as leases
 from inkube.controllers.core import serviceips
 from inkube.schemas import releases
-from inkube.schemas.aggregation import marks, priorities, registrations
+from inkube.schemas.aggregation import registrations
 from inkube.schemas.builtin import (
     DEFAULT_RANGES,
     ServiceRange,
@@ -92,10 +92,10 @@ def registered_versions(now: str, minor: int = releases.NEWEST.minor) -> Objects
         spec: Object = {"group": group} if group else {}
         spec |= {
             "version": version,
-            "groupPriorityMinimum": priorities.GROUPS[group],
-            "versionPriority": priorities.of_version(group, version),
+            "groupPriorityMinimum": registrations.GROUP_PRIORITIES[group],
+            "versionPriority": registrations.version_priority(group, version),
         }
-        labels = {marks.MANAGED: "onstart"}
+        labels = {registrations.MANAGED: "onstart"}
         yield (
             "apiservices",
             {

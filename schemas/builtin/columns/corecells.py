@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from inkube.schemas import durations
-from inkube.schemas.aggregation import marks
+from inkube.schemas.aggregation import registrations
 from inkube.schemas.builtin.columns.common import NONE, UNSET, age, containers, pairs, since
 from inkube.schemas.objects import Object
 
@@ -140,7 +140,7 @@ def api_service(obj: Object, now: datetime) -> list[Any]:
     """Return the aggregator's own table. A server that only inkube's annotation names is not
     local."""
     service = (obj.get("spec") or {}).get("service")
-    url = (obj["metadata"].get("annotations") or {}).get(marks.URL)
+    url = (obj["metadata"].get("annotations") or {}).get(registrations.URL)
     where = (
         url or "Local" if service is None else f"{service.get('namespace')}/{service.get('name')}"
     )

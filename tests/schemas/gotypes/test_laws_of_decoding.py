@@ -10,14 +10,14 @@ import pytest
 import samples
 
 from inkube.schemas import releases
-from inkube.schemas.golang import gojson, microtime, rfc3339
+from inkube.schemas.golang import gojson, rfc3339
 from inkube.schemas.golang.unmarshal import DecodeError
 from inkube.schemas.gotypes import decoding, table, types
 
 KINDS = sorted(samples.OBJECTS)
 MINORS = [release.minor for release in releases.RECORDED]
 UNKNOWN = "unheardOf"
-ZERO_TIMES = {"time": rfc3339.ZERO, "microtime": microtime.ZERO}
+ZERO_TIMES = {"time": rfc3339.ZERO, "microtime": rfc3339.ZERO_MICRO}
 FREE = ("raw", "json", "orbool", "orlist", "orstrings", "intstr", "quantity")
 """Kinds of types that accept several JSON types."""
 

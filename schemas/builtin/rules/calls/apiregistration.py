@@ -1,7 +1,7 @@
 """Irregular rules of APIServices."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.aggregation import marks, registrations
+from inkube.schemas.aggregation import registrations
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
@@ -20,6 +20,6 @@ def name_of_version(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 def address(annotations: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
     """Check the annotation in which inkube reads the URL of an extension server."""
-    url = annotations.get(marks.URL)
+    url = annotations.get(registrations.URL)
     why = "" if url is None else registrations.url_problem(url)
-    return [fielderrors.invalid(f"{path}[{marks.URL}]", url, why)] if why else []
+    return [fielderrors.invalid(f"{path}[{registrations.URL}]", url, why)] if why else []
