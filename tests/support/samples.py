@@ -144,6 +144,18 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1}}},
 }  # fmt: skip
 """By apiVersion and kind, without type and metadata."""
+TEMPLATES = {
+    "Pod": "",
+    "PodTemplate": "template",
+    "ReplicationController": "spec.template",
+    "Deployment": "spec.template",
+    "ReplicaSet": "spec.template",
+    "StatefulSet": "spec.template",
+    "DaemonSet": "spec.template",
+    "Job": "spec.template",
+    "CronJob": "spec.jobTemplate.spec.template",
+}
+"""The path of the template of pods in each kind that has one; a Pod is its own."""
 _NAMES = {
     "APIService": "v1.none.example.com",
     "CustomResourceDefinition": "things.none.example.com",

@@ -1,6 +1,7 @@
 """Approved requests of Kubernetes' own signers get a certificate that the server trusts."""
 
 import base64
+import itertools
 import ssl
 from typing import Any
 
@@ -14,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from inkube import APIServer, Workloads
+from inkube.apiserver.auth import signers
 
 REQUESTS = "certificates.k8s.io/v1/certificatesigningrequests"
 SIGNING = Workloads(controllers={"certificatesigningrequest-signing"}, nodes=0)
@@ -80,6 +82,37 @@ async def test_what_was_approved_is_signed(key, signer, subject, names, usages, 
     assert bool(names) == any(
         isinstance(each.value, x509.SubjectAlternativeName) for each in made.extensions
     )
+
+
+OPTIONAL = ("digital signature", "key encipherment")
+SIGNERS = {
+    "kubelet-serving": (NODE, [x509.DNSName("n")], "server auth"),
+    "kube-apiserver-client-kubelet": (NODE, [], "client auth"),
+    "kube-apiserver-client": (JANE, [], "client auth"),
+}
+
+
+@pytest.mark.parametrize("signer", SIGNERS)
+def test_a_certificate_has_the_usages_of_its_request_and_no_empty_extension(key, signer):
+    authority = signers.new_authority("a")
+    subject, names, purpose = SIGNERS[signer]
+    pem = request(key, subject, names)
+    for count in range(3):
+        for more in itertools.combinations(OPTIONAL, count):
+            sent = signers.Request(f"kubernetes.io/{signer}", pem, [purpose, *more], None)
+            try:
+                made = x509.load_pem_x509_certificate(signers.sign(authority, sent))
+            except ValueError:  # kubelets have to ask for a signature
+                assert "kubelet" in signer
+                assert "digital signature" not in more
+                continue
+            found = [each.value for each in made.extensions]
+            usages = [each for each in found if isinstance(each, x509.KeyUsage)]
+            assert len(usages) == bool(more)
+            for each in usages:
+                assert each.digital_signature is ("digital signature" in more)
+                assert each.key_encipherment is ("key encipherment" in more)
+                assert not any((each.key_cert_sign, each.crl_sign, each.key_agreement))
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from samples import TEMPLATES
 
-TEMPLATES = {
-    "Pod": "",
-    "PodTemplate": "template",
-    "ReplicationController": "spec.template",
-    "Deployment": "spec.template",
-    "ReplicaSet": "spec.template",
-    "StatefulSet": "spec.template",
-    "DaemonSet": "spec.template",
-    "Job": "spec.template",
-    "CronJob": "spec.jobTemplate.spec.template",
-}
 INSTEAD = {
     "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
     "app.kubernetes.io/created-by": "deprecated since v1.9",

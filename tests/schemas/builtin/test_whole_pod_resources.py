@@ -1,10 +1,15 @@
 """Resources of a pod as a whole: their defaults, its quality of service, and its resizing."""
 
 import copy
+import os
+from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from samples import TEMPLATES
 
-FULL = {"cpu": "1", "memory": "1Gi"}
+EXAMPLES = 3000 if os.environ.get("INKUBE_EXAMS") == "long" else 60
 
 
 @pytest.fixture
@@ -20,30 +25,51 @@ def made(kinds):
     return spec_and_quality
 
 
-@pytest.mark.parametrize(
-    ("own", "containers", "requests", "quality"),
-    [
-        ({"requests": {"cpu": "1"}}, (), {"cpu": "1"}, "Burstable"),
-        ({"limits": {"cpu": "1"}}, (), {"cpu": "1"}, "Burstable"),
-        ({"limits": FULL}, (), FULL, "Guaranteed"),
-        ({"limits": FULL, "requests": {"cpu": "500m"}}, (), {"cpu": "500m", "memory": "1Gi"},
-         "Burstable"),
-        ({"limits": {"cpu": "4"}}, ({"requests": {"cpu": "1"}}, {"requests": {"cpu": "2"}}),
-         {"cpu": "3"}, "Burstable"),
-        ({"requests": {"cpu": "4"}}, ({"limits": FULL},), {"cpu": "4"}, "Burstable"),
-    ],
-)  # fmt: skip
-def test_requests_default_to_the_containers_then_to_the_limits(
-    made, own, containers, requests, quality
-):
-    resources, found, errors = made(own, *containers)
-    assert (resources["requests"], found, errors) == (requests, quality, [])
+AMOUNTS = {"cpu": st.integers(1, 4), "memory": st.integers(1, 4)}
+PARTS = st.fixed_dictionaries(
+    {},
+    optional={name: st.fixed_dictionaries({}, optional=AMOUNTS) for name in ("requests", "limits")},
+)
 
 
-def test_the_sum_of_the_containers_is_within_the_limit(made):
-    _, _, errors = made({"limits": {"cpu": "2"}}, *[{"requests": {"cpu": "2"}}] * 2)
-    text = 'spec.resources.requests: Invalid value: "4": must be less than or equal to cpu limit'
-    assert errors == [f"{text} of 2"]
+def texts(part):
+    """Return resources with amounts as texts; no empty members."""
+    return {name: {k: str(v) for k, v in each.items()} for name, each in part.items() if each}
+
+
+def asked(part):
+    """Return what a container asks for: its requests, else its limits."""
+    return {**part.get("limits", {}), **part.get("requests", {})}
+
+
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(own=PARTS, parts=st.lists(PARTS, min_size=1, max_size=3))
+def test_resources_of_the_whole_pod_follow_a_model(made, own, parts):
+    """Beside limits, a request defaults to the sum of the containers, without one to the limit. It
+    decides about the quality of service. Limits bound what pod and containers ask for."""
+    own = {name: each for name, each in own.items() if each}
+    if not own:
+        return
+    resources, quality, errors = made(texts(own), *map(texts, parts))
+    sums = {}
+    for name, amount in (item for part in parts for item in asked(part).items()):
+        sums[name] = sums.get(name, 0) + amount
+    limits = own.get("limits", {})
+    requests = dict(own.get("requests", {}))
+    for name in ("cpu", "memory"):
+        whole = sums.get(name, limits.get(name))
+        if limits and name not in requests and whole is not None:
+            requests[name] = whole
+    assert resources.get("requests", {}) == {name: str(each) for name, each in requests.items()}
+    is_full = limits.keys() == {"cpu", "memory"} and limits == requests
+    assert quality == ("Guaranteed" if is_full else "Burstable")
+    is_sound = all(requests[name] <= limits.get(name, 99) for name in requests)
+    is_sound &= all(sums[name] <= requests.get(name, 99) for name in sums)
+    for part in parts:
+        inner = part.get("limits", {})
+        is_sound &= all(asked(part)[name] <= inner.get(name, 99) for name in asked(part))
+        is_sound &= all(inner[name] <= limits.get(name, 99) for name in inner)
+    assert (errors == []) is is_sound, errors
 
 
 @pytest.fixture
@@ -117,13 +143,15 @@ def test_resources_of_the_whole_pod_are_not_removed(resized, member):
     ]
 
 
-def test_ports_of_the_host_have_a_default_in_pods_only(kinds):
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_ports_of_the_host_have_a_default_in_pods_only(kinds, kind):
     ports = {"hostNetwork": True, "containers": [{"name": "c", "ports": [{"containerPort": 80}]}]}
-    pod = kinds.created("Pod", {"spec": copy.deepcopy(ports)})
-    template = {"template": {"spec": copy.deepcopy(ports)}, "selector": {}}
-    deployment = kinds.created("Deployment", {"spec": template})
-    [[inside], [outside]] = (
-        spec["containers"][0]["ports"]
-        for spec in (deployment["spec"]["template"]["spec"], pod["spec"])
-    )
-    assert ("hostPort" in inside, outside["hostPort"]) == (False, 80)
+    above = TEMPLATES[kind].split(".") if TEMPLATES[kind] else []
+    obj: Any = {"spec": ports}
+    for name in reversed(above):
+        obj = {name: obj}
+    inner = kinds.created(kind, obj)
+    for name in above:
+        inner = inner[name]
+    [port] = inner["spec"]["containers"][0]["ports"]
+    assert port.get("hostPort") == (80 if kind == "Pod" else None)

@@ -6,7 +6,7 @@ import re
 import zoneinfo
 from collections import deque
 
-from inkube.schemas import fielderrors, selectors
+from inkube.schemas import caches, fielderrors, selectors
 from inkube.schemas.builtin import naming
 from inkube.schemas.builtin.rules import words
 from inkube.schemas.builtin.rules.calls import meta, networking
@@ -455,7 +455,7 @@ def _zone_problem(zone: str) -> str:
     if zone in _OWN_ZONES:
         return ""
     bare = zone.removeprefix("posix/").removeprefix("right/")
-    known = zoneinfo.available_timezones()
+    known = _known_zones()
     if bare in known:
         return ""
     if zone in _ZONE_FOLDERS or any(each.startswith(f"{bare}/") for each in known):
@@ -463,6 +463,12 @@ def _zone_problem(zone: str) -> str:
     return (
         "malformed time zone information" if zone in _ZONE_TABLES else f"unknown time zone {zone}"
     )
+
+
+@caches.of_values(1)
+def _known_zones() -> frozenset[str]:
+    """Return the time zones of this machine, which are files in folders."""
+    return frozenset(zoneinfo.available_timezones())
 
 
 _ZONE_PART = re.compile(r"(?!-|\.{1,2}$)[A-Za-z0-9_+.-]{1,14}")
