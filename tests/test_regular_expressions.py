@@ -40,7 +40,7 @@ def operations(parsed: object) -> Iterator[str]:
         yield parsed.name
 
 
-def test_operations_are_found() -> None:
+def test_operations_on_regular_expressions_are_found() -> None:
     assert "ATOMIC_GROUP" in set(operations(parser.parse("a|(b(?>c))")))
     assert "POSSESSIVE_REPEAT" in set(operations(parser.parse("(?:a*+)?")))
 

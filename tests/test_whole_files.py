@@ -41,7 +41,7 @@ def test_only_these_modules_write_files() -> None:
         "tempfile.mkstemp()", "gzip.open(a, 'wt')", "os.link(a, b)", "shutil.copytree(a, b)",
     ],
 )  # fmt: skip
-def test_writers_are_found(code: str) -> None:
+def test_code_that_writes_files_is_found(code: str) -> None:
     assert list(writers.writers(ast.parse(code)))
 
 

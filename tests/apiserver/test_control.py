@@ -266,7 +266,7 @@ async def test_parameters_that_make_no_sense_are_refused(web, action, parameters
         ("DELETE", "snapshot/one", 404),
     ],
 )
-async def test_what_is_not_there_is_a_status(web, method, path, code):
+async def test_unknown_snapshots_and_forks_are_a_404_status(web, method, path, code):
     assert (await web.ask(method, f"{ROOT}/{path}".rstrip("/")))[0] == code
 
 

@@ -59,7 +59,7 @@ async def pair(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
         yield webs
 
 
-async def test_what_one_acknowledged_the_other_reads_at_once(pair: list[Web]):
+async def test_a_write_that_one_server_acknowledged_is_read_by_the_other_at_once(pair: list[Web]):
     here, there = pair
     for n in range(20):
         code, made = await here("POST", MAPS, config_map(f"m{n}"))

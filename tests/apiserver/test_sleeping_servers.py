@@ -123,7 +123,7 @@ def test_a_watch_without_a_way_to_end_it_gets_no_changes():
     assert delivered == []
 
 
-async def test_all_who_follow_the_store_look_anew_and_go_on(
+async def test_all_followers_of_the_store_list_again_and_continue(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(selections, "MANY", 0)
@@ -174,7 +174,7 @@ async def test_all_who_follow_the_store_look_anew_and_go_on(
         assert lost == {"selections.py"}, "an index is made again when it is asked for"
 
 
-async def test_a_fault_is_met(pair: Pair):
+async def test_a_server_that_slept_knows_a_fault(pair: Pair):
     async with pair.asleep():
         spec = {"match": {"verbs": ["list"], "resources": ["configmaps"]}, "answer": {"code": 503}}
         await pair.there.client.create(
@@ -187,7 +187,7 @@ async def test_a_fault_is_met(pair: Pair):
     assert await pair.get(MAPS) == 200
 
 
-async def test_a_definition_is_served(pair: Pair):
+async def test_a_server_that_slept_serves_a_new_definition(pair: Pair):
     async with pair.asleep():
         await pair.there.client.create(boats.definition({"type": "object"}))
         await pair.there.settled()
@@ -200,7 +200,7 @@ async def test_a_definition_is_served(pair: Pair):
     assert await pair.get(path) == 404
 
 
-async def test_requests_are_passed_on_and_no_more(pair: Pair):
+async def test_a_server_that_slept_passes_on_requests_to_a_group_until_its_end(pair: Pair):
     service = {
         "apiVersion": "apiregistration.k8s.io/v1",
         "kind": "APIService",
@@ -226,7 +226,7 @@ async def test_requests_are_passed_on_and_no_more(pair: Pair):
         assert await pair.get(path) == 404
 
 
-async def test_what_has_lost_its_owner_goes(pair: Pair):
+async def test_a_server_that_slept_collects_objects_without_owners(pair: Pair):
     owner = await pair.here.client.create(config_map("owner"))
     reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner"}
     reference["uid"] = owner["metadata"]["uid"]
@@ -241,7 +241,7 @@ async def test_what_has_lost_its_owner_goes(pair: Pair):
     assert not names & {"owner", "owned", "late"}
 
 
-async def test_quotas_count_anew(pair: Pair):
+async def test_a_server_that_slept_counts_quotas_again(pair: Pair):
     quota = {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
@@ -264,7 +264,7 @@ async def test_quotas_count_anew(pair: Pair):
     assert int(await used()) == before - 1
 
 
-async def test_a_namespace_is_emptied(pair: Pair):
+async def test_a_server_that_slept_empties_a_deleted_namespace(pair: Pair):
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gone"}}
     await pair.here.client.create(space)
     held = config_map("held", namespace="gone", finalizers=["example.com/mine"])

@@ -367,7 +367,7 @@ async def test_the_object_s_own_address_leaves_a_part_alone(http):
     assert (code, changed["spec"]["stage"], changed["spec"]["tags"]) == (200, "Held", {"x": "y"})
 
 
-async def test_words_of_its_own_for_a_missing_version(http):
+async def test_a_kind_can_have_its_own_text_for_a_missing_version(http):
     _, seat, _ = await book(http)
     version = seat["metadata"].pop("resourceVersion")
     code, answer, _ = await send(http, "PUT", f"{SEATS}/a-1", seat)

@@ -5,7 +5,7 @@ import pytest
 from inkube.schemas.lazy import Lazy
 
 
-def test_a_late_value_is_made_once() -> None:
+def test_a_lazy_value_is_computed_once() -> None:
     made: list[object] = []
 
     def make() -> object:
@@ -18,7 +18,7 @@ def test_a_late_value_is_made_once() -> None:
     assert len(made) == 1
 
 
-def test_to_look_whether_it_was_made_makes_nothing() -> None:
+def test_asking_whether_a_lazy_value_exists_does_not_compute_it() -> None:
     late = Lazy(list)
     assert late.value_if_created is None
     value = late()
@@ -33,7 +33,7 @@ def test_none_counts_as_a_created_value() -> None:
     assert calls == [1]
 
 
-def test_what_could_not_be_made_is_made_anew() -> None:
+def test_a_failed_lazy_value_is_computed_again() -> None:
     wishes = [ValueError("not yet"), None]
 
     def make() -> str:

@@ -137,7 +137,7 @@ def test_no_table_of_strings_names_modules() -> None:
     assert found == BY_NAME.keys()
 
 
-def test_what_data_names_is_found() -> None:
+def test_a_name_in_data_leads_to_its_attribute() -> None:
     assert lazy.named("inkube.schemas.lazy", "Lazy") is lazy.Lazy
     with pytest.raises(AttributeError):
         lazy.named("inkube.schemas.lazy", "nothing_of_that_name")

@@ -27,7 +27,7 @@ from inkube.schemas.quantity import Quantity
         ("+", "0"),
     ],
 )
-def test_the_canonical_form(text: str, canonical: str):
+def test_a_quantity_has_its_canonical_form(text: str, canonical: str):
     assert str(quantity.parse(text)) == canonical
 
 

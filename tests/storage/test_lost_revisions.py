@@ -119,7 +119,7 @@ async def test_watchers_are_told_to_list_anew_and_it_is_logged(
     assert "the log went back: changes up to revision 105" in caplog.text
 
 
-async def test_what_was_compacted_is_not_missed(
+async def test_compacted_revisions_are_not_taken_for_lost_ones(
     shared: Any, store: Store, caplog: pytest.LogCaptureFixture
 ):
     await store.compact(store.revision)  # the newest row was a deletion

@@ -63,7 +63,7 @@ async def test_a_closed_follower_gets_no_more_changes(store: Store, keeper: Keep
     assert keeper.following.is_closed
 
 
-async def test_the_end_of_the_store_is_the_end(store: Store, keeper: Keeper):
+async def test_the_end_of_a_store_ends_its_followers(store: Store, keeper: Keeper):
     await store.close()
     assert keeper.following.is_closed
     assert keeper.looks == 1

@@ -120,7 +120,7 @@ async def test_before_a_new_store_all_is_compacted(store: Store):
 class TestCompaction:
     """Compacted revisions cannot be read; others are read as before."""
 
-    async def test_earlier_moments_are_refused(self, past: Store):
+    async def test_reads_before_a_compaction_are_refused(self, past: Store):
         a = await past.create("/r/a", {})
         await past.create("/r/b", {})
         await past.compact(a.revision + 1)
@@ -133,7 +133,7 @@ class TestCompaction:
         with pytest.raises(errors.Compacted):
             past.subscribe("/r/", a.revision)
 
-    async def test_later_moments_read_as_before(self, past: Store):
+    async def test_reads_after_a_compaction_are_unchanged(self, past: Store):
         entries = [await past.create(f"/r/{n}", {"n": n}) for n in range(6)]
         for n in (0, 2, 4):
             await past.delete(entries[n].key, entries[n].revision)

@@ -233,7 +233,9 @@ async def test_without_notify_or_prepared_statements_others_are_found_by_looking
         assert here.get("/r/a") is None
 
 
-async def test_news_come_by_themselves(cluster: Any, codec: Any):
+async def test_a_store_receives_changes_of_other_processes_without_polling(
+    cluster: Any, codec: Any
+):
     url = await cluster.database()
     options = StoreOptions(poll=1_000)
     async with (

@@ -33,7 +33,7 @@ async def live_a_life(store: Store, key: str) -> list[int]:
     return [first.revision, second.revision, gone.revision]
 
 
-async def test_a_life_is_told_from_its_start(watched: Store):
+async def test_a_watch_from_the_start_receives_every_change_of_an_object(watched: Store):
     start = watched.revision
     revisions = await live_a_life(watched, "/r/a")
     await live_a_life(watched, "/other/a")
@@ -168,7 +168,7 @@ async def test_a_backlog_compacted_before_it_is_read_is_refused(backend: Any):
             await subscription.next_batch()
 
 
-async def test_closing_ends_the_iteration(store: Store):
+async def test_closing_a_subscription_ends_its_iteration(store: Store):
     subscription = store.subscribe("/r/")
     waiting = asyncio.ensure_future(subscription.next_batch())
     await asyncio.sleep(0)
@@ -187,7 +187,7 @@ async def test_closing_the_store_ends_every_subscription(store: Store):
         await future
 
 
-async def test_what_waits_is_read_in_parts_of_about_a_size(store: Store):
+async def test_waiting_changes_are_read_in_parts_of_limited_size(store: Store):
     with store.subscribe("/r/") as subscription:
         for n in range(6):
             await store.create(f"/r/{n}", {"text": "x" * 1_000})

@@ -192,7 +192,7 @@ async def test_closing_commits_what_waits(store: Store):
 class TestDryRun:
     """A dry run refuses the same writes as a real one, and stores nothing."""
 
-    async def test_create_answers_without_a_revision(self, store: Store):
+    async def test_a_create_as_dry_run_has_no_revision(self, store: Store):
         entry = await store.dry_run().create(KEY, {"spec": 1})
         assert (entry.revision, entry.value) == (0, {"spec": 1})
         assert store.get(KEY) is None
@@ -205,7 +205,7 @@ class TestDryRun:
         assert updated.revision == deleted.revision == first.revision
         assert store.get(KEY) == first
 
-    async def test_the_preconditions_are_the_same(self, store: Store):
+    async def test_a_dry_run_checks_the_same_preconditions(self, store: Store):
         dry = store.dry_run()
         with pytest.raises(errors.NotFound):
             await dry.update(KEY, {}, 1)
@@ -215,7 +215,7 @@ class TestDryRun:
         with pytest.raises(errors.Conflict):
             await dry.delete(KEY, first.revision - 1)
 
-    async def test_nothing_is_appended_and_nobody_is_told(self, store: Store):
+    async def test_a_dry_run_appends_nothing_and_notifies_no_watcher(self, store: Store):
         first = await store.create(KEY, {})
         with store.subscribe("/registry/", first.revision - 1) as subscription:
             await store.dry_run().update(KEY, {"spec": 2}, first.revision)
@@ -224,7 +224,7 @@ class TestDryRun:
         assert [change.type for change in batch] == ["ADDED"]
         assert store.revision == first.revision
 
-    async def test_reads_are_those_of_the_store(self, store: Store):
+    async def test_reads_of_a_dry_run_are_those_of_the_store(self, store: Store):
         first = await store.create(KEY, {})
         dry = store.dry_run()
         assert dry.get(KEY) == first

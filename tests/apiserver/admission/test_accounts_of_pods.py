@@ -92,7 +92,7 @@ async def test_the_pod_says_whether_a_token_is_mounted_then_the_account(
     assert ("volumes" in spec) is mounts
 
 
-async def test_what_is_mounted_there_already_stays(server):
+async def test_a_mount_for_the_token_that_the_pod_has_stays(server):
     own = {"name": "tokens", "mountPath": PATH}
     containers = [{"name": "main", "image": "x", "volumeMounts": [own]}]
     volumes = [{"name": "tokens", "emptyDir": {}}]

@@ -66,7 +66,7 @@ async def test_an_enabled_plugin_acts_or_is_known_to_have_no_effect(name, tmp_pa
     assert (name in acting) is (name not in WITHOUT_EFFECT)
 
 
-async def test_what_is_not_supported_is_refused():
+async def test_an_unsupported_plugin_or_configuration_ends_the_start():
     with pytest.raises(ValueError, match='plugin "ImagePolicyWebhook": no config specified'):
         async with started("ImagePolicyWebhook"):
             pass

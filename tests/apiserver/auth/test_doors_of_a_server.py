@@ -149,7 +149,7 @@ def test_hosts_that_are_no_names_are_refused(host: str) -> None:
         Options(allow_hosts=[host])
 
 
-async def test_a_name_that_is_allowed_replaces_no_credentials() -> None:
+async def test_an_allowed_host_name_replaces_no_credentials() -> None:
     with pytest.raises(ValueError, match="not a loopback address"):
         async with APIServer(host="0.0.0.0", allow_hosts=["inkube"]):
             pass
@@ -236,7 +236,9 @@ async def test_a_foreign_page_cannot_use_the_certificate_of_its_browser(authorit
             assert (await socket.receive_json())["type"] == "ADDED"
 
 
-async def test_a_server_with_users_and_no_rules_knows_no_nobody(token_file) -> None:
+async def test_a_server_with_users_and_without_authorization_refuses_anonymous_users(
+    token_file,
+) -> None:
     async with (
         APIServer(token_auth_file=token_file) as server,
         aiohttp.ClientSession() as session,

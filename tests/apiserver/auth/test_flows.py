@@ -42,7 +42,7 @@ async def test_an_administrator_is_exempt(session):
     assert (headers[SCHEMA], headers[LEVEL]) == (exempt, level)
 
 
-async def test_a_schema_of_ones_own_comes_by_its_precedence(session):
+async def test_a_flow_schema_of_a_user_matches_by_its_precedence(session):
     user = {"kind": "User", "user": {"name": "jane"}}
     everywhere = {"namespaces": ["*"], "clusterScope": True}
     rule = {"verbs": ["list"], "apiGroups": [""], "resources": ["secrets"], **everywhere}
@@ -230,7 +230,7 @@ async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
         ),
     ],
 )
-def test_limits_that_mean_nothing_end_the_start(options, why):
+def test_invalid_limits_of_requests_end_the_start(options, why):
     with pytest.raises(ValueError, match=why):
         APIServer(**options)
 

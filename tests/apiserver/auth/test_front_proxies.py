@@ -66,7 +66,7 @@ async def test_a_proxy_names_the_user_in_headers(served) -> None:
     )
 
 
-async def test_headers_of_others_name_nobody(served) -> None:
+async def test_headers_from_clients_that_are_no_proxy_name_no_user(served) -> None:
     # of another authority, the headers mean nothing
     code, body = await asked(served, "client", USER)
     assert (code, body["status"]["userInfo"]["username"]) == (201, "client")

@@ -85,7 +85,7 @@ async def repeat(port, user, enough, done=None):
     writer.close()
 
 
-async def test_many_clients_of_one_level_leave_the_other_its_part():
+async def test_many_clients_of_one_priority_level_leave_the_other_level_its_share():
     narrow = APIServer(max_requests_inflight=1, max_mutating_requests_inflight=1)
     async with narrow as server, aiohttp.ClientSession(server.url) as session:
         for user in ("elephant", "mouse"):
@@ -162,7 +162,7 @@ async def test_a_wide_request_that_gives_up_lets_those_behind_it_run():
         await wide
 
 
-async def test_seats_that_are_lent_come_back_first():
+async def test_a_level_borrows_lent_seats_only_and_the_lender_keeps_its_own():
     lender, borrower = level("lender", lendable=50), level("borrower", borrowing=None)
     levels = pool(lender, borrower, size=8)
     assert levels["borrower"].has_room(6)
@@ -253,7 +253,7 @@ async def condition(session, kind):
     return next((each["status"] for each in found if each["type"] == kind), None)
 
 
-async def test_conditions_of_others_stay_beside_the_one_of_the_server():
+async def test_conditions_of_other_writers_stay_beside_the_condition_of_the_server():
     async with APIServer() as server, aiohttp.ClientSession(server.url) as session:
         await condition_of_the_server(server, session)
         status_path = f"{GROUP}/flowschemas/exempt/status"

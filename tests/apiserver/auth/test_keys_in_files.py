@@ -90,7 +90,7 @@ async def test_a_damaged_key_file_of_the_user_is_told_at_the_start(tmp_path, opt
             pass
 
 
-def test_serve_tells_it_in_a_line(tmp_path):
+def test_a_damaged_key_is_one_line_of_inkube_serve(tmp_path):
     data, path = tmp_path / "inkube.db", tmp_path / "inkube.db.tokens.key"
     path.write_bytes(b"")
     done = CliRunner().invoke(main, ["serve", "--port", "0", "--data", str(data)])

@@ -41,13 +41,13 @@ async def grant(ask, *rules) -> None:
     assert code == 201
 
 
-async def test_a_role_within_ones_rights_is_fine(ask) -> None:
+async def test_a_role_with_no_more_rights_than_its_author_is_accepted(ask) -> None:
     await grant(ask, WRITE_ROLES, PODS)
     code, _ = await ask("POST", f"{RBAC}/clusterroles", role("mine", PODS), token="user-token")
     assert code == 201
 
 
-async def test_what_is_missing_is_told_joined_and_sorted(ask) -> None:
+async def test_missing_rules_are_named_joined_and_sorted(ask) -> None:
     await grant(ask, WRITE_ROLES, PODS)
     more = {"apiGroups": ["", "apps"], "resources": ["pods"], "verbs": ["get", "watch", "delete"]}
     code, body = await ask("POST", f"{RBAC}/clusterroles", role("more", more), token="user-token")
@@ -126,7 +126,7 @@ async def test_rights_are_asked_before_policies(ask) -> None:
     assert answer["message"].endswith("denied request: never")
 
 
-async def test_roles_gather_the_rules_of_others(ask) -> None:
+async def test_aggregated_roles_have_the_rules_of_the_selected_roles(ask) -> None:
     gathers = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
     server = ask.server
     await server.client.create(role("part", PODS, labels={"part": "yes"}))
@@ -140,7 +140,7 @@ async def test_roles_gather_the_rules_of_others(ask) -> None:
     assert not gathered["rules"]
 
 
-async def test_the_roles_for_people_gather_what_they_begin_with(ask) -> None:
+async def test_the_default_roles_for_users_are_aggregated(ask) -> None:
     before = await ask.server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "admin")
     await ask.server.settled()
     after = await ask.server.client.get("rbac.authorization.k8s.io/v1/clusterroles", "admin")

@@ -125,7 +125,7 @@ async def test_a_seat_whose_request_was_cancelled_at_once_is_free_again():
     assert (one.busy, one.waiting) == (0, 0)
 
 
-async def test_hands_are_dealt_without_repetition():
+async def test_shuffle_sharding_selects_distinct_queues():
     one = pool_of(1, level("a", 1, queues=16, hand=6)).levels["a"]
     hands = [tuple(one.hand(f"flow-{number}")) for number in range(200)]
     assert all(len(set(hand)) == 6 and set(hand) <= set(range(16)) for hand in hands)
@@ -133,7 +133,7 @@ async def test_hands_are_dealt_without_repetition():
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_no_seat_is_lost_or_given_twice(seed):
+async def test_no_seat_of_a_priority_level_is_lost_or_given_twice(seed):
     choose = random.Random(seed)
     stored = [
         level("a", 3, queues=4, hand=2, length=3, lends=50),

@@ -144,7 +144,7 @@ async def put(store: Store, granted) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_every_decision_is_the_models(store: Store, seed: int) -> None:
+async def test_every_decision_of_rbac_is_the_one_of_the_model(store: Store, seed: int) -> None:
     granted = bindings(seed)
     await put(store, granted)
     authorizer = RBAC(store)
@@ -157,7 +157,7 @@ async def test_every_decision_is_the_models(store: Store, seed: int) -> None:
     assert wrong == []
 
 
-async def test_a_binding_that_goes_takes_its_rights_along(store: Store) -> None:
+async def test_a_deleted_binding_takes_its_rights_along(store: Store) -> None:
     rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}
     await put(store, [("one", SUBJECTS[0], rule)])
     authorizer = RBAC(store)

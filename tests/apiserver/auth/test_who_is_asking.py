@@ -35,7 +35,7 @@ async def test_a_token_of_the_file_is_its_user(ask) -> None:
 
 
 @pytest.mark.parametrize("token", ["wrong", "a.b.c", "x" * 20_000 + ".y.z"])
-async def test_an_unknown_token_opens_nothing(ask, token: str) -> None:
+async def test_an_unknown_token_is_not_authenticated(ask, token: str) -> None:
     assert (await ask("GET", "/readyz", token=token))[0] == 401
 
 
@@ -133,7 +133,7 @@ async def test_a_token_is_bound_to_the_node_with_the_uid_of_the_request(ask, nod
     assert (code, body["message"]) == (404, 'nodes "missing" not found')
 
 
-async def test_a_token_that_was_changed_opens_nothing(ask) -> None:
+async def test_a_changed_token_is_not_authenticated(ask) -> None:
     head, claims, signature = (await issued(ask)).split(".")
     other = ("A" if signature[0] != "A" else "B") + signature[1:]
     assert (await ask("GET", "/readyz", token=f"{head}.{claims}.{other}"))[0] == 401
@@ -156,7 +156,7 @@ async def test_others_may_verify_a_token_by_the_published_key(ask) -> None:
     assert (await ask("GET", "/openid/v1/jwks", token="user-token"))[0] == 403
 
 
-async def test_acting_as_another_takes_rights(ask) -> None:
+async def test_impersonation_needs_rights(ask) -> None:
     headers = {"Impersonate-User": "jane"}
     assert (await who(ask, headers=headers))["username"] == "jane"
     code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
@@ -172,7 +172,7 @@ async def test_acting_as_another_takes_rights(ask) -> None:
         ("tom", "user-info"),
     ],
 )
-async def test_every_sort_of_user_has_its_own_verb(ask, name: str, mode: str) -> None:
+async def test_each_sort_of_impersonated_user_has_its_own_verb(ask, name: str, mode: str) -> None:
     headers = {"Impersonate-User": name}
     code, body = await ask("POST", WHO, REVIEW, token="user-token", headers=headers)
     assert code == 403

@@ -134,7 +134,7 @@ async def test_the_end_of_a_recording_knows_the_versions_in_the_cluster(recordin
     assert versions.read(recording, 1) is None
 
 
-async def test_what_happened_happens_again(recording):
+async def test_recorded_changes_are_replayed(recording):
     async with APIServer(replay=recording, speed=1e-6) as server:
         assert (await server.client.get(*SKY))["data"] == {"colour": "blue"}
         start = server.store.revision
@@ -154,7 +154,7 @@ async def test_the_file_tells_who_changed_what(recording):
     assert re.search(r"MODIFIED ConfigMap default/sky  by inkube", text.decode())
 
 
-async def test_what_cannot_be_captured_is_said(tmp_path):
+async def test_objects_that_cannot_be_captured_are_named(tmp_path):
     (tmp_path / "there.db").write_text("")
     done = CliRunner().invoke(main, ["capture", str(tmp_path / "there.db")])
     assert done.exit_code == 1
@@ -163,7 +163,7 @@ async def test_what_cannot_be_captured_is_said(tmp_path):
         await Cluster(tmp_path / "missing").__aenter__()
 
 
-async def test_what_cannot_be_replayed_is_said(tmp_path):
+async def test_changes_that_cannot_be_replayed_are_named(tmp_path):
     async with Store(sqlite_log(tmp_path / "a.db"), JSONCodec()):
         pass
     with pytest.raises(ValueError, match="not a file of inkube capture"):

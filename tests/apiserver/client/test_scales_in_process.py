@@ -32,7 +32,7 @@ def test_a_scale_is_read_and_patched(kube):
     assert kube.client.get(DEPLOYMENTS, "web")["spec"]["replicas"] == 4
 
 
-def test_a_scale_carries_nothing_else(kube):
+def test_a_scale_contains_no_members_of_its_object(kube):
     kube.client.create(DEPLOYMENT)
     body = {"spec": {"replicas": 2, "paused": True}, "metadata": {"labels": {"a": "b"}}}
     kube.client.patch(DEPLOYMENTS, "web", "default", patch=body, subresource="scale")

@@ -91,7 +91,9 @@ async def running(seen, namespace):
             await task
 
 
-async def test_an_operator_sees_a_whole_life(kube, kubeconfig, namespace, crab, monkeypatch):
+async def test_an_operator_handles_an_object_from_creation_to_deletion(
+    kube, kubeconfig, namespace, crab, monkeypatch
+):
     monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
     seen, where = Seen(), (f"{GROUP}/v1/crabs", "o", namespace)
     async with running(seen, namespace):

@@ -20,7 +20,7 @@ def client(kubeconfig):
         yield client
 
 
-def test_typed_and_generic_objects_go_there_and_back(client, namespace, crab):
+def test_typed_and_generic_objects_are_written_and_read_back(client, namespace, crab):
     client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace), data={"k": "v"}))
     client.create(Crab(crab("g", size=1)))
     patched = client.patch(

@@ -291,7 +291,7 @@ async def operating(namespace, heard):
 
 @pytest.mark.timeout(2 * PATIENCE + 60)
 @pytest.mark.parametrize("seed", SEEDS)
-async def test_kopf_brings_every_object_where_it_should_be(
+async def test_an_operator_of_kopf_brings_every_object_to_its_final_state(
     kube, namespace, kubeconfig, crab, monkeypatch, caplog, seed
 ):
     """The operator receives each state of an object, but does not always act on it.

@@ -69,7 +69,7 @@ def test_a_scale_prints_as_a_table(kubectl, web):
     ]
 
 
-def test_labels_and_annotations_come_and_go(kubectl, web):
+def test_labels_and_annotations_are_added_and_removed(kubectl, web):
     kubectl("label", "deploy/web", "tier=front")
     kubectl("annotate", "deploy/web", "note=seen")
     meta = web()["metadata"]
@@ -82,7 +82,7 @@ def test_labels_and_annotations_come_and_go(kubectl, web):
     assert web()["metadata"]["labels"] == {"app": "web"}
 
 
-def test_replace_drops_what_the_file_does_not_say(kubectl, web):
+def test_kubectl_replace_removes_members_that_the_file_does_not_have(kubectl, web):
     kubectl("label", "deploy/web", "tier=front")
     kubectl("replace", "-f", "-", document=with_image("nginx:3"))
     assert (image(web()), web()["metadata"]["labels"]) == ("nginx:3", {"app": "web"})
@@ -113,7 +113,7 @@ def test_server_side_apply_conflicts_until_it_is_forced(kubectl, web):
     assert image(web()) == "nginx:7"
 
 
-def test_apply_removes_what_the_last_apply_had(kubectl, web):
+def test_kubectl_apply_removes_members_that_only_the_last_apply_had(kubectl, web):
     less = copy.deepcopy(WEB)
     del less["spec"]["template"]["spec"]["containers"][0]["ports"]
     assert kubectl("apply", "-f", "-", document=less) == "deployment.apps/web configured\n"

@@ -94,7 +94,7 @@ async def test_a_signal_stops_it_even_with_open_watches(tmp_path, number):
             watch.close()
 
 
-async def test_data_files_that_are_none_are_one_clear_line(tmp_path):
+async def test_a_file_that_is_no_database_ends_the_start_with_one_line(tmp_path):
     (tmp_path / "text.db").write_text("no database\n" * 500)
     with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as other:
         other.execute("CREATE TABLE log (a TEXT)")
@@ -146,13 +146,13 @@ async def test_other_addresses_than_loopback_need_credentials_and_are_told_how(t
         (["--allow-origin", "http://a.example/page"], "is not an origin"),
     ],
 )
-async def test_values_that_can_mean_nothing_are_refused_by_their_option(tmp_path, arguments, told):
+async def test_meaningless_values_of_options_are_refused(tmp_path, arguments, told):
     code, text = await failed(tmp_path, "--in-memory", *arguments)
     assert code == 2
     assert told in text
 
 
-async def test_tls_files_that_are_none_are_named(tmp_path):
+async def test_files_that_are_no_certificates_are_named(tmp_path):
     (tmp_path / "text.pem").write_text("no PEM")
     made = certificates.make_server()
     (tmp_path / "chain.pem").write_bytes(made.chain)
@@ -173,7 +173,7 @@ async def test_tls_files_that_are_none_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("flags", [[], ["--tls"], ["--tls", "--token-auth-file", "tokens.csv"]])
-async def test_what_is_to_be_typed_next_works_as_it_is_pasted(tmp_path, flags):
+async def test_the_commands_that_a_start_prints_work(tmp_path, flags):
     (tmp_path / "tokens.csv").write_text("a,b,c")
     (tmp_path / "tokens.csv").chmod(0o600)
     tools = [tool for tool in ("kubectl", "curl") if shutil.which(tool)]
@@ -198,7 +198,7 @@ async def test_what_is_to_be_typed_next_works_as_it_is_pasted(tmp_path, flags):
 
 
 @pytest.mark.parametrize(("flags", "count"), [([], 0), (["-v"], 3), (["-v", "-q"], 0)])
-async def test_a_request_is_one_line_where_that_is_wanted(tmp_path, flags, count):
+async def test_each_request_is_one_line_of_the_log_with_the_option(tmp_path, flags, count):
     async with (
         command(tmp_path, "serve", "--port", 0, "--in-memory", *flags) as process,
         aiohttp.ClientSession() as http,
@@ -232,7 +232,7 @@ def test_a_shell_completes_commands_and_options():
     assert "_INKUBE_COMPLETE=zsh_complete" in script
 
 
-def test_the_version_is_told():
+def test_the_version_option_prints_the_version():
     assert CliRunner().invoke(main, ["--version"]).output.startswith(f"inkube {inkube.__version__}")
 
 
@@ -270,7 +270,7 @@ POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
         ),
     ],
 )
-async def test_audit_policies_that_are_none_are_refused_in_a_line(tmp_path, text, told):
+async def test_invalid_audit_policies_are_refused_in_one_line(tmp_path, text, told):
     policy = tmp_path / "policy.yaml"
     policy.write_text(text)
     options = {"audit_log": tmp_path / "audit.log", "audit_policy_file": policy}

@@ -76,13 +76,13 @@ def test_fields_of_lists_and_maps_have_paths(exported, tmp_path):
     ("module", "told"),
     [("no_such_module", "no_such_module: No module"), ("json", "no kind is declared in json")],
 )
-def test_what_cannot_be_exported_is_said(exported, module, told):
+def test_kinds_that_cannot_be_exported_are_named(exported, module, told):
     result = exported(module)
     assert result.exit_code == 1
     assert told in result.output
 
 
-def test_what_is_checked_in_is_what_the_code_declares():
+def test_the_exported_files_in_the_repository_are_current():
     expected = {
         path: text
         for definition in exporting.kinds(export.HOMES)

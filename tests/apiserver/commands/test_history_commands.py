@@ -117,7 +117,7 @@ async def test_the_log_goes_on_where_a_server_compacts_what_it_reads(tmp_path):
         assert f"before revision {compacted} is not kept any more" in told.decode()
 
 
-def test_what_secrets_hold_is_hidden(history):
+def test_values_of_secrets_are_hidden_in_the_log(history):
     file, _ = history
     text = inkube("log", "secrets", "--data", file)
     assert "+  a: <hidden, changed>" in text.replace("    +", "+")
@@ -148,7 +148,7 @@ def test_two_moments_are_compared(history):
     ],
     ids=["no file", "compacted", "the future", "no moment"],
 )
-def test_what_cannot_be_shown_is_said(history, arguments, told):
+def test_moments_that_cannot_be_shown_are_named(history, arguments, told):
     file, _ = history
     given = arguments if "--data" in arguments else (*arguments, "--data", file)
     done = CliRunner().invoke(main, list(map(str, given)))

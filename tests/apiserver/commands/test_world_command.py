@@ -78,7 +78,7 @@ async def test_a_server_with_tls_and_tokens_is_asked_as_its_kubeconfig_says(tmp_
     ],
     ids=["unknown", "nobody there", "no address", "no kubeconfig"],
 )
-def test_what_cannot_be_loaded_is_told(arguments, code, why):
+def test_scenarios_that_cannot_be_loaded_are_named(arguments, code, why):
     found, text = run(*arguments)
     assert (found, why in text) == (code, True), text
 
@@ -101,6 +101,6 @@ def test_a_scenario_takes_the_worlds_kinds():
         APIServer(modules="none", scenario="outage")
 
 
-def test_serve_refuses_a_scenario_that_is_none():
+def test_inkube_serve_refuses_an_unknown_scenario():
     result = CliRunner().invoke(main, ["serve", "--scenario", "flood"])
     assert (result.exit_code, "there is no scenario 'flood'" in result.output) == (2, True)

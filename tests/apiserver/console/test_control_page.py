@@ -41,7 +41,7 @@ def test_the_server_is_controlled_by_buttons(kube, read, expect):
     expect(page.get_by_role("button", name="Restore before")).to_have_count(0)
 
 
-def test_what_is_refused_is_told(start, read, expect, tmp_path):
+def test_refused_actions_show_their_reason(start, read, expect, tmp_path):
     kube = start(data=tmp_path / "data.db")
     page = read(kube).go("control")
     page.on("dialog", lambda dialog: dialog.accept())

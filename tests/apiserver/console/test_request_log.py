@@ -93,7 +93,7 @@ async def test_a_long_body_is_left_out(server, web, config_map):
     assert "requestObject: 3" in event["annotations"][requestlog.LEFT_OUT]
 
 
-async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
+async def test_no_request_is_kept_without_a_listener(web_of, monkeypatch):
     told = []
     monkeypatch.setattr(requestlog.RequestLog, "record", lambda self, *event: told.append(event))
     async with APIServer() as server, web_of(server) as web:
@@ -107,7 +107,7 @@ async def test_nothing_is_kept_while_nobody_listens(web_of, monkeypatch):
     assert told[0][0].info.path == "/version"
 
 
-async def test_what_is_kept_is_bounded():
+async def test_the_number_of_kept_requests_is_bounded():
     log = requestlog.RequestLog(lambda listener: lambda: None)
     for number in range(requestlog.MAX_RECORDS + 10):
         log._append(b"%d\n" % number)

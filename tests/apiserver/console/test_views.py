@@ -120,7 +120,7 @@ def page(browser: Any, filled: Kube) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_a_page_is_as_it_was_looked_at(page: Any, name: str) -> None:
+def test_a_page_looks_and_reads_like_its_stored_view(page: Any, name: str) -> None:
     view = VIEWS[name]
     page.set_viewport_size({"width": 1280, "height": 800})
     page.evaluate("(place) => { location.hash = `#/${place}`; }", view.place)

@@ -20,7 +20,7 @@ async def test_each_path_has_checks_of_its_own(web, path, code):
     assert (await web.ask("GET", path)).code == code
 
 
-async def test_what_is_excluded_is_told(web):
+async def test_excluded_checks_are_named_in_verbose_output(web):
     text = (await web.ask("GET", "/livez?verbose&exclude=etcd&exclude=none")).body.decode()
     assert "[+]etcd excluded: ok\n" in text
     assert 'cannot be excluded: no matches for "none"' in text

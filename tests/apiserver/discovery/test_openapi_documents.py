@@ -52,7 +52,7 @@ async def test_version_2_has_everything_as_json_and_as_protobuf(web):
     assert b"com.example.v1.Boat" in packed.body
 
 
-async def test_what_nobody_serves_has_no_document(web):
+async def test_groups_that_are_not_served_have_no_document(web):
     assert (await web.ask("GET", "/openapi/v3/apis/example.com/v9")).code == 404
 
 

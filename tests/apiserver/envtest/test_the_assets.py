@@ -323,13 +323,15 @@ async def test_a_missing_certificate_is_made_in_its_folder(assets, tmp_path, mon
     ],
     ids=["no etcd", "an argument", "no truth", "no value", "mode", "plugin"],
 )
-async def test_what_it_cannot_do_is_one_line_and_an_exit_code(assets, tmp_path, arguments, told):
+async def test_unsupported_flags_of_the_assets_are_one_line_and_an_exit_code(
+    assets, tmp_path, arguments, told
+):
     code, text = await Envtest(assets, tmp_path).run("kube-apiserver", *arguments)
     assert code == 1
     assert text.endswith(told)
 
 
-async def test_an_etcd_of_somebody_elses_is_told_apart(assets, tmp_path):
+async def test_another_program_named_etcd_is_told_apart(assets, tmp_path):
     async def answer(request):
         return web.Response(status=404)
 
@@ -346,7 +348,7 @@ async def test_an_etcd_of_somebody_elses_is_told_apart(assets, tmp_path):
     assert "is no etcd of `inkube envtest-assets`" in text
 
 
-async def test_an_etcd_says_no_more_than_it_has_to(assets, tmp_path):
+async def test_the_replacement_of_etcd_serves_nothing_but_version_and_health(assets, tmp_path):
     envtest = Envtest(assets, tmp_path)
     try:
         await envtest.start_etcd()
@@ -366,7 +368,7 @@ async def test_an_etcd_says_no_more_than_it_has_to(assets, tmp_path):
         await envtest.kill()
 
 
-def test_a_folder_of_real_ones_is_left_alone(tmp_path):
+def test_a_folder_with_real_binaries_is_not_changed(tmp_path):
     (tmp_path / "etcd").write_bytes(b"\x7fELF")
     done = written(tmp_path)
     assert done.returncode == 1

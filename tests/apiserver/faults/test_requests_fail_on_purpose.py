@@ -61,7 +61,7 @@ async def test_the_first_so_many_get_an_answer_and_the_fault_counts_them(
     ],
     ids=str,
 )
-async def test_which_of_the_requests_are_struck(web, fault, when, struck):
+async def test_a_fault_selects_the_requests_that_fail(web, fault, when, struck):
     await fault("w", match={"verbs": ["list"]}, when=when, answer={"code": 500})
     codes = [(await web.ask("GET", NAMESPACES)).code for _ in range(6)]
     assert [turn for turn, code in enumerate(codes) if code == 500] == struck
@@ -105,7 +105,9 @@ async def test_a_probability_strikes_the_same_requests_in_every_run(server, web,
     ],
     ids=str,
 )
-async def test_whom_a_match_names(server, web, fault, config_map, match, hit):
+async def test_a_fault_selects_requests_by_user_and_client(
+    server, web, fault, config_map, match, hit
+):
     body = config_map("m")
     body["metadata"]["labels"] = {"app": "web"}
     with contextlib.suppress(StatusError):  # another case made it
@@ -115,7 +117,7 @@ async def test_whom_a_match_names(server, web, fault, config_map, match, hit):
     assert answer.code == (503 if hit else 200)
 
 
-async def test_labels_of_what_is_created_count(web, fault, config_map):
+async def test_a_fault_selects_creations_by_the_labels_in_their_body(web, fault, config_map):
     await fault("l", match={"labelSelector": "app in (web)"}, answer={"code": 500})
     for labels, code in (({"app": "web"}, 500), ({}, 201)):
         body = config_map(f"labelled-{code}")
@@ -345,7 +347,7 @@ async def test_several_faults_meet_one_request(server, web, fault):
     assert (await status_of(server, "m-3"))["matched"] == 0
 
 
-async def test_what_a_fault_lacks_is_told(fault):
+async def test_missing_and_wrong_members_of_a_fault_are_named(fault):
     with pytest.raises(StatusError, match="one of delay, hold, answer, cut"):
         await fault("n", match={"verbs": ["get"]})
     with pytest.raises(StatusError, match="exclude each other"):

@@ -18,7 +18,7 @@ def fault(name, **spec):
     return {"metadata": metadata, "spec": spec}
 
 
-def test_sorts_of_requests_are_looked_at_once():
+def test_the_faults_for_a_sort_of_requests_are_selected_once():
     match = {"resources": ["pods"]}
     found = rules.Rules([Counting(fault(str(i), match=match, cut="AfterWrite")) for i in range(50)])
     for number in range(100):
@@ -27,14 +27,14 @@ def test_sorts_of_requests_are_looked_at_once():
     assert Counting.looked_at == 50
 
 
-def test_what_is_remembered_is_bounded():
+def test_the_number_of_remembered_sorts_of_requests_is_bounded():
     found = rules.Rules([rules.Rule(fault("a", cut="AfterWrite"))])
     for number in range(rules.MAX_CACHED + 10):
         found.candidates(rules.RequestFacts("get", "", f"r{number}"))
     assert len(found._rules_by_facts) <= rules.MAX_CACHED
 
 
-def test_effects_of_reads_and_watches_concern_no_writes():
+def test_faults_of_reads_and_watches_do_not_affect_writes():
     stale = rules.Rule(fault("a", stale={"changes": 1}))
     watch = rules.Rule(fault("b", watch={"events": 0}))
     verbs = ("get", "list", "watch", "create", "delete")

@@ -23,7 +23,7 @@ HEADS = st.dictionaries(TEXTS.filter(lambda text: text != "items"), VALUES, min_
 
 @settings(max_examples=100, deadline=None)
 @given(HEADS, st.lists(OBJECTS, min_size=1, max_size=6), st.integers(1, 200))
-def test_whatever_is_listed_has_the_bytes_of_the_whole(head, objects, size):
+def test_a_list_written_in_pieces_has_the_same_bytes_as_the_whole(head, objects, size):
     whole = {**head, "items": objects}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(listed, "SLOW_PIECE", size)

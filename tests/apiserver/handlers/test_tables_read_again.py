@@ -90,7 +90,7 @@ async def same(web, path, include):
 
 
 @pytest.mark.parametrize("path", list(STATED))
-async def test_ages_are_what_they_are_whenever_a_row_is_read(web, clock, path):
+async def test_ages_in_cached_rows_are_current(web, clock, path):
     seen = set()
     for seconds in LATER:
         clock.advance(seconds)
@@ -111,7 +111,7 @@ async def test_a_row_is_that_of_the_newest_revision(web):
     assert "a" not in [row["cells"][0] for row in table["rows"]]
 
 
-async def test_other_columns_make_other_rows(web):
+async def test_changed_columns_change_the_cached_rows(web):
     [path] = [each for each in STATED if each.endswith("/boats")]
     before = await same(web, path, "")
     crd = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/boats.example.com"

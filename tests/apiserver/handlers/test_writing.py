@@ -98,7 +98,7 @@ async def test_the_generation_counts_changes_of_the_spec_only(web, boat):
     assert changed.json["metadata"]["generation"] == 2
 
 
-async def test_status_and_spec_are_written_through_their_own_doors(web, boat):
+async def test_status_and_spec_are_written_through_their_own_paths(web, boat):
     body = {**boat("doors", size=1), "status": {"replicas": 9}}
     assert "status" not in (await web.ask("POST", BOATS, body)).json
     patch = {"spec": {"size": 5}, "status": {"replicas": 2}}
@@ -179,7 +179,7 @@ async def test_options_of_a_wrong_value_are_refused(web, config_map, query, fiel
     assert answer.json["details"]["causes"][0]["field"] == field
 
 
-async def test_unknown_query_values_are_passed_over(web, config_map):
+async def test_unknown_query_parameters_are_ignored(web, config_map):
     answer = await web.ask("POST", f"{MAPS}?colour=blue&colours=x", config_map("colour"))
     assert answer.code == 201
 

@@ -93,7 +93,7 @@ async def test_the_first_rule_that_fits_says_how_much_is_told(tmp_path, web_of):
 
 
 @pytest.mark.asyncio
-async def test_what_failed_is_told_with_its_reason(tmp_path, web_of):
+async def test_audit_events_of_failed_requests_have_the_reason(tmp_path, web_of):
     [event] = await asked(tmp_path, web_of, None, ("GET", f"{MAPS}/none", None))
     assert event["responseStatus"]["code"] == 404
     assert event["responseStatus"]["reason"] == "NotFound"

@@ -192,7 +192,7 @@ async def test_a_cancelled_request_is_cancelled_where_it_waits():
 
 @pytest.mark.parametrize(("error", "code"), [(ValueError, 500), (web.HTTPNotFound, 404)])
 @pytest.mark.parametrize("waits", [False, True])
-async def test_what_a_handler_raises_is_answered(error, code, waits):
+async def test_an_exception_of_a_handler_becomes_a_response(error, code, waits):
     async def handler(_):
         if waits:
             await asyncio.sleep(0.001)
@@ -239,7 +239,7 @@ async def test_a_request_that_comes_in_pieces_is_answered_when_it_is_whole():
             assert await line.ask(whole[cut:]) == (200, "body")
 
 
-async def test_what_comes_while_a_request_waits_waits_for_it():
+async def test_requests_behind_a_waiting_request_of_one_connection_wait():
     first, go = asyncio.Event(), asyncio.Event()
 
     async def handler(request):

@@ -195,7 +195,7 @@ async def test_a_defect_in_the_middle_ends_the_connection_and_not_the_list(
     caplog.clear()
 
 
-async def test_what_is_refused_is_refused_before_the_first_byte(server, web):
+async def test_long_lists_are_refused_before_their_first_byte(server, web):
     answer = await web.ask("GET", f"{MAPS}?includeObject=Nothing", Accept=TABLE)
     assert (answer.code, answer.json["kind"]) == (400, "Status")
     answer = await web.ask("GET", MAPS, Accept=METADATA.replace("List", ""))

@@ -35,7 +35,7 @@ async def test_the_best_acceptable_form_is_served(web, accept, media):
     "accept", ["text/html", "application/json;as=Poem;g=meta.k8s.io;v=v1",
                "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", ",", "a;q=nan"]
 )  # fmt: skip
-async def test_forms_nobody_has_are_not_acceptable(web, accept):
+async def test_unknown_media_types_are_not_acceptable(web, accept):
     answer = await web.ask("GET", MAPS, Accept=accept)
     assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
 

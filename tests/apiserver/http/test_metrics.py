@@ -93,7 +93,7 @@ async def test_requests_are_counted_by_the_labels_of_kube_apiserver(
     assert found[measured] >= 1
 
 
-async def test_what_is_stored_and_the_process_are_measured(web: Any) -> None:
+async def test_metrics_count_stored_objects_and_measure_the_process(web: Any) -> None:
     found = await figures(web)
     assert found['apiserver_storage_objects{resource="namespaces"}'] >= 4
     assert found['apiserver_resource_objects{group="",resource="namespaces"}'] >= 4

@@ -163,7 +163,7 @@ async def test_every_built_in_kind_lives_in_protobuf(web, client, server, gvk, k
         assert told["metadata"]["name"] == sample["metadata"]["name"]
 
 
-async def test_subresources_and_reviews_speak_it(client, web):
+async def test_subresources_and_reviews_have_protobuf_forms(client, web):
     await client.made("POST", "/api/v1/namespaces/default/serviceaccounts",
                       samples.make("v1", "ServiceAccount", "sub"), 201)  # fmt: skip
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
@@ -245,7 +245,7 @@ async def test_bookmarks_and_errors_of_watches_are_frames(server):
             assert await watch.content.read() == b""
 
 
-async def test_many_watchers_share_what_is_told(server, client, config_map):
+async def test_watchers_of_protobuf_share_encoded_events(server, client, config_map):
     head = {"Accept": PROTOBUF}
     version = int(
         (await client.made("POST", MAPS, config_map("first"), 201))["metadata"]["resourceVersion"]
@@ -261,7 +261,7 @@ async def test_many_watchers_share_what_is_told(server, client, config_map):
             watch.close()
 
 
-async def test_discovery_speaks_it(web):
+async def test_discovery_has_protobuf_forms(web):
     for path, kind in (("/apis", "APIGroupList"), ("/api/v1", "APIResourceList"),
                        ("/apis/apps", "APIGroup"), ("/api", "APIVersions")):  # fmt: skip
         answer = await web.ask("GET", path, Accept=PROTOBUF)

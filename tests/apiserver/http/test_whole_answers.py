@@ -124,7 +124,7 @@ async def test_a_request_of_http_1_0_ends_the_connection(line):
     assert await line.is_over()
 
 
-async def test_http_1_0_may_ask_to_stay(line):
+async def test_http_1_0_with_keep_alive_keeps_the_connection(line):
     for _ in range(2):
         line.send(f"GET {BOATS}/a HTTP/1.0", "Connection: keep-alive")
         first, headers, _ = await line.answer()
@@ -169,7 +169,7 @@ async def test_a_client_that_reads_nothing_is_disconnected(server, config_map, m
         assert await asyncio.to_thread(hung_up.poll, 10_000)
 
 
-async def test_a_body_held_back_is_asked_for(line):
+async def test_a_client_that_expects_continue_receives_it(line):
     body = json.dumps({"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "x"}})
     head = ["Content-Type: application/json", f"Content-Length: {len(body)}"]
     line.send(f"POST {BOATS} HTTP/1.1", *head, "Expect: 100-continue")
@@ -178,7 +178,7 @@ async def test_a_body_held_back_is_asked_for(line):
     assert (await line.answer())[0] == "HTTP/1.1 201 Created"
 
 
-async def test_a_body_that_nobody_wants_is_not_asked_for(line):
+async def test_no_continue_is_sent_for_a_body_that_is_refused_unread(line):
     head = ["Content-Type: application/json", "Content-Length: 10", "Expect: 100-continue"]
     line.send("POST /apis/none.io/v1/things HTTP/1.1", *head)
     first, headers, _ = await line.answer()
@@ -192,7 +192,7 @@ async def test_a_body_that_nobody_wants_is_not_asked_for(line):
         ("GET /version HTTP/2.0", "Accept: */*", "505 HTTP Version Not Supported"),
     ],
 )
-async def test_what_is_not_spoken_is_said_so(line, first, header, expected):
+async def test_unsupported_http_features_are_refused_with_a_reason(line, first, header, expected):
     line.send(first, header)
     got, headers, _ = await line.answer()
     assert (got, headers["connection"]) == (f"HTTP/1.1 {expected}", "close")

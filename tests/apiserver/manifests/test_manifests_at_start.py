@@ -44,7 +44,7 @@ async def test_a_second_start_follows_changed_crds_and_keeps_objects(tmp_path):
         assert properties["size"]["maximum"] == 9
 
 
-async def test_objects_and_lists_of_python_are_taken_too():
+async def test_manifests_can_be_objects_and_lists_of_python():
     widget = yaml.safe_load(WIDGET % ("a", 1))
     listed = {"apiVersion": "v1", "kind": "List", "items": [yaml.safe_load(CRD), widget]}
     async with APIServer(definitions=[listed]) as server:

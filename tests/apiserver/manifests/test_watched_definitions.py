@@ -89,7 +89,7 @@ async def test_a_new_file_with_a_kind_and_its_object_is_taken_in(tmp_path):
         assert (await server.client.get(WIDGETS, "a", "default"))["spec"] == {"size": 1}
 
 
-async def test_what_was_refused_is_tried_again_when_its_crd_changes(tmp_path):
+async def test_refused_objects_are_tried_again_when_their_crd_changes(tmp_path):
     crd = tmp_path / "crd.yaml"
     crd.write_text(CRD)
     async with watched(tmp_path) as server:
@@ -124,7 +124,7 @@ async def test_a_file_that_cannot_be_read_is_logged_and_removes_nothing(tmp_path
 
 
 @pytest.mark.parametrize("prunes", [False, True])
-async def test_what_no_file_has_is_deleted_only_when_asked(tmp_path, prunes):
+async def test_objects_without_a_file_are_deleted_only_with_the_option(tmp_path, prunes):
     gone, stays = tmp_path / "gone.yaml", tmp_path / "stays.yaml"
     gone.write_text(MAP % ("a", "{}"))
     stays.write_text(MAP % ("b", "{}"))
@@ -198,7 +198,9 @@ ACCIDENTS = {
 
 @pytest.mark.parametrize("is_alone", [True, False])
 @pytest.mark.parametrize("accident", ACCIDENTS)
-async def test_an_accident_deletes_no_data_of_clients(tmp_path, caplog, accident, is_alone):
+async def test_files_removed_by_accident_delete_no_data_of_clients(
+    tmp_path, caplog, accident, is_alone
+):
     folder = tmp_path / "definitions"
     folder.mkdir()
     file = folder / "crd.yaml"

@@ -215,7 +215,9 @@ def test_modules_that_need_each_other_are_refused(install) -> None:
         ("bare", "class Boxes:\n    groups = ()", "", r"has no needs, options, build; "),
     ],
 )
-def test_a_module_that_is_none_says_what_is_wrong(install, name, source, value, told) -> None:
+def test_an_entry_point_that_is_no_module_names_the_mistake(
+    install, name, source, value, told
+) -> None:
     install(name, source=source, value=value)
     with pytest.raises(ValueError, match=told):
         _ = Options(modules=[name]).module_names

@@ -57,7 +57,7 @@ async def state(server):
     return [(row.key, row.revision) for row in rows if "/configmaps/default/" in row.key]
 
 
-async def test_what_was_planned_is_applied(cluster, planned, config_map, boat_crd, boat):
+async def test_a_saved_plan_does_what_it_shows(cluster, planned, config_map, boat_crd, boat):
     server, session = cluster
     new = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}}
     ship = boat("argo", size=3)
@@ -118,7 +118,7 @@ async def test_created_deleted_and_replaced_objects_end_a_plan(cluster, planned,
         await plans.apply(plan, session)
 
 
-async def test_what_judges_the_objects_is_compared(cluster, planned, config_map):
+async def test_changed_rules_of_admission_end_a_plan(cluster, planned, config_map):
     server, session = cluster
     plan = await planned(config_map("new"))
     limit = {"type": "Container", "max": {"cpu": "1"}}

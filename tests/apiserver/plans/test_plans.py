@@ -125,7 +125,7 @@ def test_a_change_names_its_fields_and_no_others(planned, config_map):
     assert found["webhooks"] == ["judge.example.com"]
 
 
-def test_nothing_to_do_is_exit_code_0(planned, config_map):
+def test_a_plan_without_changes_has_exit_code_0(planned, config_map):
     code, plan = planned(config_map("sky", colour="blue"))
     assert (code, actions(plan)) == (0, {"sky": "unchanged"})
     assert planned(config_map("sky", colour="blue"), output="text") == (

@@ -17,11 +17,11 @@ def tokens(tmp_path):
     return path
 
 
-def test_a_server_for_oneself_is_no_danger():
+def test_a_local_server_without_credentials_causes_no_warning():
     assert not list(dangers.risks(Options()))
 
 
-def test_a_guarded_server_is_no_danger(tokens):
+def test_a_server_with_tls_and_authorization_causes_no_warning(tokens):
     options = Options(host="0.0.0.0", token_auth_file=tokens, tls=True, authorization_mode="RBAC")
     assert not list(dangers.risks(options))
 
@@ -55,7 +55,7 @@ def test_secrets_that_others_may_read_are_told(tokens):
     assert line.endswith(f"run chmod 600 {tokens}")
 
 
-def test_serve_tells_them_and_serves(tmp_path):
+def test_inkube_serve_prints_the_warnings_and_serves(tmp_path):
     command = [sys.executable, "-m", "inkube.apiserver.cli", "serve", "--port", "0", "--in-memory"]
     with subprocess.Popen(
         [*command, "--allow-origin", "*"],

@@ -25,7 +25,7 @@ def test_each_notation_means_the_resource(text):
 @pytest.mark.parametrize(
     "text", ["deploys", "deployments.extensions", "v1/deployments", "extensions/v1/deployments", ""]
 )
-def test_another_resource_is_not_meant(text):
+def test_a_notation_means_no_other_resource(text):
     assert not Notation.parse(text).means("apps", DEPLOYMENT)
 
 

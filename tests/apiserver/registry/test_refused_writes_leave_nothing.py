@@ -115,7 +115,7 @@ class Lockers:
         return used
 
 
-async def test_what_is_stored_is_charged_and_has_its_secret() -> None:
+async def test_a_stored_object_counts_in_its_quota_and_has_its_secret() -> None:
     async with Lockers() as lockers:
         await lockers.server.client.create(locker("second"))
         assert await lockers.used() == "2"
@@ -143,7 +143,7 @@ async def test_a_refused_create_leaves_nothing(step: str, name: str, size: Any, 
         assert lockers.everything() == before
 
 
-async def test_what_the_quota_refuses_leaves_nothing() -> None:
+async def test_an_object_that_the_quota_refuses_leaves_nothing() -> None:
     async with Lockers() as lockers:
         await lockers.server.client.create(locker("second"))
         before = lockers.everything()
@@ -185,7 +185,7 @@ def service(name: str, port: int) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
-async def test_creates_that_meet_at_one_quota_are_all_counted() -> None:
+async def test_concurrent_creates_with_one_quota_are_all_counted() -> None:
     async with Lockers() as lockers:
         outcomes = await asyncio.gather(
             *(lockers.server.client.create(locker(f"l{number}")) for number in range(8)),

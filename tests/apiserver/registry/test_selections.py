@@ -44,7 +44,7 @@ async def indexed(server: APIServer, **selection: str) -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_is_asked_again_is_indexed_and_follows_every_change(server: APIServer):
+async def test_a_repeated_selector_is_indexed_and_follows_every_change(server: APIServer):
     kinds, expected = random.Random(1), dict[str, str | None]()
     for n in range(10):
         expected[f"p{n}"] = kinds.choice([*LABELS, None])
@@ -81,7 +81,7 @@ async def test_a_selectable_field_is_indexed_too(server: APIServer):
     assert await names(server, fields="spec.nodeName=node1") == ["p1", "p3", "p5", "p9"]
 
 
-async def test_changes_while_an_index_is_made_are_in_it(server: APIServer):
+async def test_changes_during_the_creation_of_an_index_are_in_the_index(server: APIServer):
     for n in range(9):
         await server.client.create(pod(f"p{n}", "a"))
     await names(server, labels="app=a")

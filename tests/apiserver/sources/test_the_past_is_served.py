@@ -38,7 +38,7 @@ async def lived(tmp_path, boat_crd, boat, config_map):
     return file, *(int(each["metadata"]["resourceVersion"]) for each in (blue, grey)), newest
 
 
-async def test_what_was_there_then_is_served(lived, web_of):
+async def test_a_past_state_is_served(lived, web_of):
     file, blue, grey, newest = lived
     for revision, colour in ((blue, "blue"), (grey, "grey")):
         async with APIServer(data=file, at=revision) as server, web_of(server) as web:

@@ -17,7 +17,7 @@ async def ask(server, path, **headers):
         return answer.status, await answer.json()
 
 
-async def test_all_three_are_told():
+async def test_all_three_components_are_listed():
     async with APIServer() as server:
         code, found = await ask(server, PATH)
         assert (code, found["kind"]) == (200, "ComponentStatusList")
@@ -58,7 +58,7 @@ async def test_what_is_no_component_is_not_found():
         assert (code, found["message"]) == (500, "Component not found: none")
 
 
-async def test_a_selector_leaves_some():
+async def test_a_label_selector_selects_component_statuses():
     async with APIServer() as server:
         _, found = await ask(server, f"{PATH}?fieldSelector=metadata.name%3Dscheduler")
         assert [item["metadata"]["name"] for item in found["items"]] == ["scheduler"]

@@ -58,7 +58,7 @@ async def test_nothing_but_the_status_changes(client, obj, status):
     assert written["metadata"].get("generation") == created["metadata"].get("generation")
 
 
-async def test_what_was_sent_stays_the_senders(client):
+async def test_a_status_write_does_not_change_the_object_of_its_caller(client):
     created = await client.create(BOAT)
     sent = {**created, "status": {"mood": "calm"}}
     before = copy.deepcopy(sent)

@@ -44,7 +44,7 @@ def test_what_was_made_of_a_lost_change_is_not_used_for_another_with_its_revisio
     assert cache.get(lost, "json", lambda change: change.entry.data) == b"lost"
 
 
-def test_what_is_made_of_a_change_is_made_once():
+def test_the_frames_of_a_change_are_encoded_once():
     cache, made = FrameCache(), []
 
     def make(change):
@@ -57,7 +57,7 @@ def test_what_is_made_of_a_change_is_made_once():
     assert made == [1, 1, 2]
 
 
-def test_what_is_empty_is_remembered_too():
+def test_empty_frames_are_cached_as_well():
     cache, results = FrameCache(), ["", "made twice"]
     for _ in range(2):
         assert cache.get(change(1), "selector", lambda _: results.pop(0)) == ""

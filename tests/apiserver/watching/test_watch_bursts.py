@@ -119,7 +119,7 @@ async def test_a_change_that_cannot_be_told_ends_that_watch_alone(
     caplog.clear()  # expected
 
 
-async def test_few_readers_never_wait():
+async def test_events_for_few_watchers_are_sent_without_delay():
     bursts, written = Bursts(), []
     for number in range(3):
 
@@ -131,7 +131,9 @@ async def test_few_readers_never_wait():
         assert written[-1] == number
 
 
-async def test_many_readers_are_told_at_once_and_then_in_bursts(monkeypatch):
+async def test_the_first_event_for_many_watchers_is_sent_at_once_and_later_ones_in_bursts(
+    monkeypatch,
+):
     monkeypatch.setattr(bursts_module, "PER_READER", 0.01)
     monkeypatch.setattr(bursts_module, "LONGEST", 0.5)
     bursts, written = Bursts(), []

@@ -120,7 +120,7 @@ async def test_handshakes_that_cannot_be_are_refused(connect, protocols, origin,
     assert refused.value.status == code
 
 
-async def test_without_an_upgrade_it_is_a_stream(session):
+async def test_a_watch_without_an_upgrade_is_a_stream_over_http(session):
     headers = {"Upgrade": "websocket", "Connection": "keep-alive"}
     async with session.get(f"{MAPS}?watch=1&timeoutSeconds=1", headers=headers) as answer:
         assert answer.status == 200
@@ -174,7 +174,7 @@ async def test_a_websocket_is_closed_after_its_timeout(connect):
     assert socket.close_code == 1000
 
 
-async def test_what_a_client_sends_is_thrown_away(server, connect, config_map):
+async def test_messages_of_the_client_are_ignored(server, connect, config_map):
     socket = await connect()
     await socket.send_str("hello")
     await socket.ping()

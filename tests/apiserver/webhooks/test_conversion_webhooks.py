@@ -120,7 +120,7 @@ async def test_a_list_is_one_request(client, converter):
     assert [len(asked["objects"]) for asked in converter.heard] == [3]
 
 
-async def test_the_storage_version_asks_nobody(client, converter):
+async def test_reads_in_the_storage_version_call_no_webhook(client, converter):
     await client.create(boat("argo"))
     await client.list(V1)
     assert converter.heard == []

@@ -54,7 +54,7 @@ async def gone(server, resource, name):
     return not found
 
 
-async def test_what_nobody_uses_goes(server):
+async def test_unused_claims_volumes_and_classes_are_deleted_at_once(server):
     made = await server.client.create(claim())
     assert made["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
     assert await deleted(server, CLAIMS, "c", "default")
@@ -138,7 +138,7 @@ async def test_without_kube_controller_manager_they_stay():
         assert not await deleted(server, CLAIMS, "c", "default")
 
 
-async def test_what_was_to_go_before_a_restart_goes(tmp_path):
+async def test_a_deletion_from_before_a_restart_is_completed(tmp_path):
     data = tmp_path / "store.db"
     async with APIServer(data=data, controllers=False) as server:
         await server.client.create(claim())

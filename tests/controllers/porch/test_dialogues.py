@@ -255,7 +255,7 @@ async def test_rpkg_nested_package(api):
     assert "own: child" in text
 
 
-async def test_rpkg_unready(api):
+async def test_a_condition_that_a_client_sets_fulfils_a_readiness_gate(api):
     await api.made("unready", repository="git", task=clone("bp.unready.v1"))
     name = "git.unready.v1"
     draft = await api.get(name)

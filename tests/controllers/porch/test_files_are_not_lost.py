@@ -45,7 +45,7 @@ async def test_a_name_that_would_be_lost_is_refused_at_its_key(blueprints, files
     assert await blueprints.files(NAME) == before
 
 
-async def test_what_is_accepted_is_shown(blueprints):
+async def test_accepted_files_are_shown_exactly(blueprints):
     await blueprints.made("a")
     source = random.Random(7)
     accepted = 0

@@ -70,7 +70,7 @@ async def test_a_deleted_repository_goes_with_its_jobs_and_resources(server, nam
     assert (stats["managed"], stats["instance"]) == ([], [])
 
 
-async def test_a_repository_that_is_going_is_not_judged(provisioned):
+async def test_a_repository_that_is_being_deleted_is_not_checked(provisioned):
     async with provisioned(controllers=False) as server:
         await server.create(repository())
         await server.delete("repositories", "a")

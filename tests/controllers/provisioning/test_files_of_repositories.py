@@ -132,7 +132,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "path", "code", "message"), REFUSED)
-async def test_what_is_refused(files, method, path, code, message):
+async def test_refused_reads_and_writes_of_files_have_their_reason(
+    files, method, path, code, message
+):
     body = "[]" if method in ("POST", "PUT") else None
     assert await files.refused(method, path, body) == (code, message)
 

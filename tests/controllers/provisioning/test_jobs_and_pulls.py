@@ -272,7 +272,7 @@ NO_BRANCH = (
     ],
     ids=["blocks", "action", "json", "list", "type", "pr", "release", "branch"],
 )
-async def test_jobs_that_cannot_be_asked_for(jobs, spec, code, message):
+async def test_invalid_jobs_are_refused(jobs, spec, code, message):
     found, answer = await jobs.post(spec)
     assert (found, answer["kind"], answer["message"]) == (code, "Status", message)
 

@@ -477,7 +477,7 @@ async def test_a_pull_request_is_looked_at(send):
     ],
     ids=["branch", "tag", "closed", "issues", "elsewhere", "no number", "list"],
 )
-async def test_what_makes_no_job(send, event, payload, code):
+async def test_other_events_of_a_provider_start_no_job(send, event, payload, code):
     found, answer = await send(event, payload)
     assert found == code
     assert "job" not in answer

@@ -192,7 +192,7 @@ def test_an_entry_hides_its_value():
         ({"x": None}, None),
     ],
 )
-async def test_nonsense_is_left_to_validation_without_what_may_be_secret(secure, left):
+async def test_invalid_secure_values_reach_validation_without_their_content(secure, left):
     values = SecureValues("repositories", MemorySecretStore(), FakeClock())
     obj = repository(secure)
     values.take(obj, None)

@@ -96,7 +96,7 @@ async def test_a_namespace_has_so_many_repositories_at_most(provisioned, query):
         await server.create(repository("c"))
 
 
-async def test_a_repository_that_is_going_is_not_shown(server):
+async def test_a_repository_that_is_being_deleted_is_not_listed(server):
     await server.create(repository())
     await server.delete("repositories", "a")
     _, _, body = await server.request("GET", f"{GROUP}/v0alpha1/namespaces/ns/settings")

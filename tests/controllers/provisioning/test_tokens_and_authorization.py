@@ -227,14 +227,14 @@ async def test_a_code_becomes_the_token_of_a_connection_and_its_repositories(ser
     ],
     ids=["missing", "empty", "bad", "list", "spec"],
 )
-async def test_codes_that_become_nothing(server, body, code, message):
+async def test_invalid_codes_of_oauth_are_refused(server, body, code, message):
     await server.create(host("gitlab.com", tokens=HOST_TOKENS))
     await server.create(oauth())
     found, answer = await authorize(server, body)
     assert (found, answer["message"]) == (code, message)
 
 
-async def test_what_cannot_be_authorized(server):
+async def test_connections_that_cannot_be_authorized_are_refused(server):
     assert (await authorize(server, name="nobody"))[0] == 404
     await server.create(oauth())  # of an unknown host
     assert (await authorize(server))[1]["message"] == "failed to exchange authorization code"

@@ -71,7 +71,7 @@ def key():
         ("kube-apiserver-client", JANE, [], CLIENT, ExtendedKeyUsageOID.CLIENT_AUTH),
     ],
 )
-async def test_what_was_approved_is_signed(key, signer, subject, names, usages, purpose):
+async def test_an_approved_request_is_signed(key, signer, subject, names, usages, purpose):
     async with APIServer(workloads=SIGNING) as server:
         pem = request(key, subject, names)
         status = await answered(server, pem, signer, usages, expirationSeconds=3600)
@@ -134,7 +134,7 @@ def test_a_certificate_has_the_usages_of_its_request_and_no_empty_extension(key,
         ),
     ],
 )  # fmt: skip
-async def test_what_its_signer_refuses_fails(key, signer, subject, names, usages, why):
+async def test_a_request_that_its_signer_refuses_fails(key, signer, subject, names, usages, why):
     async with APIServer(workloads=SIGNING) as server:
         status = await answered(server, request(key, subject, names), signer, usages)
     approved, failed = status["conditions"]

@@ -439,7 +439,7 @@ def test_pages_of_other_machines_open_no_stream(scripted):
     assert asyncio.run(open_from("http://localhost:3000")) == b"\x01"
 
 
-def test_what_cannot_run_is_refused_before_the_upgrade(scripted):
+def test_commands_that_cannot_run_are_refused_before_the_upgrade(scripted):
     for path in ("exec?stdout=1", "exec?command=x"):
         with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
             asyncio.run(session(scripted, path, "v5.channel.k8s.io"))

@@ -91,7 +91,7 @@ def test_a_query_that_does_not_fit_has_no_outputs(query):
     assert jq.compile(query).outputs(POD) == []
 
 
-def test_outputs_before_an_error_count():
+def test_outputs_before_an_error_of_a_query_are_used():
     assert jq.compile(".metadata.name, .metadata.name[0].x").outputs(POD) == ["p"]
 
 

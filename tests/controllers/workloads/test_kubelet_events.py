@@ -68,7 +68,7 @@ def test_a_container_that_fails_again_and_again_is_told_to_back_off(kube):
 
 
 @pytest.mark.kube_workloads(controllers={"kubelet"})
-def test_servers_of_tests_are_not_told(kube):
+def test_servers_of_tests_write_no_events_of_kubelets(kube):
     kube.client.create(pod())
     kube.settled()
     assert told(kube) == []

@@ -35,7 +35,7 @@ def status(kube, name="p"):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_runs_fits_and_what_was_rejected_did_not(kube, seed):
+def test_running_pods_fit_on_their_node_and_rejected_pods_did_not(kube, seed):
     small(kube)
     choice = random.Random(seed)
     names = [f"p{number}" for number in range(30)]

@@ -67,7 +67,7 @@ def test_a_roster_is_what_counting_anew_finds(seed):
             assert roster.nodes == nodes
 
 
-def test_nothing_is_kept_of_pods_that_went():
+def test_rosters_keep_nothing_of_deleted_pods():
     rosters = Rosters()
     pod = random_pod(random.Random(1), "p")
     rosters.update(Change(None, pod))

@@ -19,6 +19,6 @@ def test_what_a_cluster_has_runs_as_simulated_pods(kube):
 
 
 @pytest.mark.kube_workloads
-def test_servers_of_tests_have_none_of_it(kube):
+def test_servers_of_tests_have_no_system_pods(kube):
     kube.settled()
     assert kube.client.list("v1/pods", "kube-system") == []

@@ -50,7 +50,7 @@ def test_annotations_say_what_a_pod_uses(kube, kubectl):
     assert rows(kubectl("top", "pods", "-l", "app=none", "--no-headers")) == []
 
 
-def test_objects_say_it_too_and_those_of_the_pod_come_first(kube, kubectl):
+def test_resource_usage_objects_set_usage_and_those_of_the_pod_come_first(kube, kubectl):
     make_pod(kube)
     make_pod(kube, "other", **{"usage-cpu": "3"})
     from_note = (

@@ -152,7 +152,7 @@ def test_the_pull_policy_follows_the_tag(kinds, image, policy):
         ),
     ],
 )
-def test_quality_of_service(kinds, resources, expected):
+def test_the_quality_of_service_follows_from_requests_and_limits(kinds, resources, expected):
     container = {"name": "c", "image": "i", "resources": resources}
     pod = kinds.created("Pod", {"spec": {"containers": [container]}})
     assert pod["status"] == {"phase": "Pending", "qosClass": expected}
@@ -203,7 +203,7 @@ def test_generations_count_what_they_should(kinds):
     assert generation(kinds.decoded("Deployment", labelled)) == 1
 
 
-def test_status_is_apart(kinds):
+def test_an_update_ignores_the_status_and_a_status_update_the_spec(kinds):
     strategy, context = kinds.strategy_of("Deployment"), kinds.context_of("Deployment", "status")
     old = kinds.created("Deployment", {**workload(), "status": {"replicas": 9}})
     assert old["status"] == {}

@@ -248,7 +248,7 @@ def test_an_invalid_object_has_these_errors(kinds, kind, obj, expected):
         ),
     ],
 )
-def test_what_may_not_change(kinds, kind, old, new, expected):
+def test_immutable_fields_are_refused_on_updates(kinds, kind, old, new, expected):
     assert kinds.update_texts(kind, old, new) == sorted(expected)
 
 
@@ -334,7 +334,7 @@ REPEATED = [
         ),
     ],
 )
-def test_what_a_status_may_not_contain(kinds, kind, obj, status, expected):
+def test_invalid_statuses_are_refused(kinds, kind, obj, status, expected):
     assert kinds.status_texts(kind, obj, status) == expected
 
 

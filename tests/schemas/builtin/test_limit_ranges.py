@@ -46,7 +46,7 @@ def test_a_pod_that_says_everything_is_left_alone():
     assert limitranges.violations(made, RANGE) == []
 
 
-def test_what_lies_outside_is_told():
+def test_values_outside_the_limits_are_errors():
     made = pod(limits={"cpu": "3"}, requests={"cpu": "50m"})
     assert limitranges.violations(made, RANGE) == [
         "minimum cpu usage per Container is 100m, but request is 50m",

@@ -75,7 +75,7 @@ def test_the_baseline_standard_forbids_these_fields(spec, text):
     assert found(Level.PRIVILEGED, spec) == []
 
 
-def test_what_restricted_overrides_is_told_once():
+def test_a_field_that_restricted_checks_as_well_is_reported_once():
     spec = {
         "volumes": [{"name": "h", "hostPath": {}}, {"name": "e", "emptyDir": {}}],
         **of_container({**GOOD, "capabilities": {"drop": ["ALL"], "add": ["SYS_TIME"]}}),
@@ -120,7 +120,7 @@ def test_an_annotation_was_a_seccomp_profile_before_1_19():
     assert not found(Level.BASELINE, spec, version=19, annotations=annotations)
 
 
-def test_windows_is_not_asked_for_what_means_nothing_there():
+def test_pods_on_windows_need_no_fields_of_linux():
     spec = {"os": {"name": "windows"}, **of_container({"runAsNonRoot": True})}
     assert len(found(Level.RESTRICTED, spec, version=24)) == 3
     assert found(Level.RESTRICTED, spec, version=25) == []

@@ -91,7 +91,7 @@ type(ip('::1')) == net.IP && type(1) == int
 
 
 @pytest.mark.parametrize("text", TRUE.strip().splitlines())
-def test_these_expressions_are_true(text: str):
+def test_library_functions_have_the_results_of_cel_go(text: str):
     assert evaluate(text) is True
 
 
@@ -187,7 +187,7 @@ def test_a_constant_that_cannot_be_converted_refuses_the_program(text: str):
         ("'a'.reverse() == 'a'", "found no matching overload for 'reverse' applied to 'string.()'"),
     ],
 )  # fmt: skip
-def test_what_does_not_compile_says_why(text: str, why: str):
+def test_expressions_that_do_not_compile_have_the_error_of_cel_go(text: str, why: str):
     with pytest.raises(cel.CompileError) as caught:
         cel.compile(text, {})
     assert caught.value.issues[0].message == why

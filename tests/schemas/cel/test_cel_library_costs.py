@@ -66,7 +66,7 @@ VALUES = {
         ("[ints].flatten()", 23),
     ],
 )
-def test_the_cost_of_a_call(text: str, cost: int):
+def test_a_call_has_the_cost_of_the_reference(text: str, cost: int):
     program = cel.compile(text, VARIABLES)
     values = [VALUES[name] for name in program.variables]
     assert program.run(0, cel.CALL_LIMIT, *values)[1] == cost
@@ -102,7 +102,7 @@ def test_the_cost_of_a_call(text: str, cost: int):
         ("[1, 2, 3].distinct()", 39, 39),
     ],
 )
-def test_the_estimate_of_a_call(text: str, low: int, high: int):
+def test_a_call_has_the_estimated_cost_of_the_reference(text: str, low: int, high: int):
     environment = Environment(FUNCTIONS, {})
     found = estimate(checked(text, environment).root, environment)
     assert (found.min, found.max) == (low, high)

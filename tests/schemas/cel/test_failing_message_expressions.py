@@ -41,7 +41,7 @@ def test_the_failure_is_logged_and_the_message_comes(caplog, expression, why):
     assert why in line
 
 
-def test_what_works_is_not_logged(caplog):
+def test_a_message_expression_that_succeeds_is_not_logged(caplog):
     with caplog.at_level(logging.INFO, logger=logs.ACCESS):
         [error] = validated("'has %d'.format([self.n])", {"n": 1})
     assert (error.detail, caplog.records) == ("has 1", [])

@@ -259,7 +259,7 @@ IN_VERSION = {
 
 
 @pytest.mark.parametrize(("version", "causes"), IN_VERSION.values(), ids=IN_VERSION)
-def test_what_stands_beside_the_schema_is_checked(version, causes):
+def test_columns_and_subresources_of_a_definition_are_checked(version, causes):
     assert said(crds.validate_create(crd(**version))) == causes
 
 

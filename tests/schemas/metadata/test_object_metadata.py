@@ -197,7 +197,7 @@ def test_an_update_repeats_what_upstream_repeats() -> None:
         ({"finalizers": ["a/b", "n/w"]}, 'found new finalizers []string{"n/w"}'),
     ],
 )
-def test_what_may_not_change(change: Meta, expected: str) -> None:
+def test_immutable_metadata_is_refused_on_updates(change: Meta, expected: str) -> None:
     old = {
         "name": "a",
         "resourceVersion": "1",

@@ -36,7 +36,7 @@ def read(**spec: Any) -> dict[str, Any]:
     return obj
 
 
-def test_a_good_one_passes() -> None:
+def test_a_valid_embedded_object_passes() -> None:
     obj = read(one={**GOOD, "metadata": {"name": "a", "labels": {"x": "y"}}, "data": 1})
 
     assert SCHEMA.validate(obj) == []

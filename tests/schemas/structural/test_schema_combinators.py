@@ -89,7 +89,7 @@ def test_the_same_error_of_two_branches_is_reported_once() -> None:
     ]
 
 
-def test_branches_may_nest() -> None:
+def test_nested_branches_report_errors_of_the_best_branch() -> None:
     rules = {"anyOf": [{"oneOf": A_OR_B}, {"properties": {"n": {"minimum": 9}}, "required": ["n"]}]}
 
     assert texts(rules, {"n": 10}) == []

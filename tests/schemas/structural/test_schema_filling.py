@@ -93,7 +93,7 @@ def test_a_value_is_settled(schema: Schema, value: Any, expected: Any, unknown: 
     assert settled(schema, value) == (expected, unknown)
 
 
-def test_defaults_are_copied() -> None:
+def test_defaults_are_copied_and_never_shared() -> None:
     schema = fields(a={"type": "array", "items": TEXT, "default": ["x"]})
     first, _ = settled(schema, {})
     first["a"].append("y")
@@ -130,7 +130,7 @@ def test_metadata_of_a_wrong_type_is_refused_or_dropped() -> None:
     assert obj == {"metadata": {"name": "n"}}
 
 
-def test_the_halves_do_one_thing_each() -> None:
+def test_pruning_and_defaulting_can_be_done_separately() -> None:
     schema = CompiledSchema(fields(a={**INT, "default": 1}, b=TEXT), resource_root=False)
     pruned = {"z": 1, "b": None}
     schema.prune(pruned)
