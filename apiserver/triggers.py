@@ -11,6 +11,7 @@ from inkube.schemas.aggregation import MANAGED, URL
 from inkube.storage import Change, Entry, Following, Store
 
 _DEFAULT_RANGES = b'"Kubernetes default Service CIDR is ready"'
+_OWN_SERVICE = keys.key("services", "default", "kubernetes")
 _OWN, _SERVICE, _URL = MANAGED.encode(), b'"service":', URL.encode()
 
 
@@ -104,10 +105,17 @@ def is_service_cidr_of_client(entry: Entry) -> bool:
     return _DEFAULT_RANGES not in entry.data or is_terminating(entry)
 
 
-def is_other_default_range(entry: Entry, cidrs: Sequence[str]) -> bool:
-    """Return whether the default ServiceCIDR has other ranges than the options."""
-    value = entry.value
-    return bool(value["metadata"]["name"] == "kubernetes" and value["spec"].get("cidrs") != cidrs)
+def is_touched_default_range(entry: Entry, cidrs: Sequence[str]) -> bool:
+    """Return whether the default ServiceCIDR has other ranges than the options, or was changed or
+    deleted."""
+    if entry.value["metadata"]["name"] != "kubernetes":
+        return False
+    return is_changed(entry) or bool(entry.value["spec"].get("cidrs") != cidrs)
+
+
+def is_touched_own_service(entry: Entry) -> bool:
+    """Return whether the service `kubernetes` was changed or deleted."""
+    return entry.key == _OWN_SERVICE and is_changed(entry)
 
 
 def is_identity(entry: Entry) -> bool:

@@ -2,8 +2,9 @@
 
 To create them at the start would take longer than the rest of the start, and most servers of tests
 never read them. Existing objects stay, changed or not. Deleted objects are created again at the
-next start. With RBAC, its roles are created at the start, because they decide about every request,
-and those that exist receive what they lack.
+next start, the service `kubernetes` and its ranges after ten seconds. With RBAC, its roles are
+created at the start, because they decide about every request, and those that exist receive what
+they lack.
 """
 
 import asyncio
@@ -155,6 +156,12 @@ class Defaults:
         except (errors.Conflict, errors.NotFound):
             return False
         return True
+
+    async def restore_network(self) -> None:
+        """Create the service `kubernetes` and the ranges of services again, if they are missing."""
+        for name in (_SERVICE, ADDRESSES):
+            self._missing_sets.add(name)
+            await self.create_set(name)
 
     async def create_set(self, name: str) -> None:
         """Create a set in as few commits as possible. Concurrent calls wait."""

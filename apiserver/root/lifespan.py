@@ -44,7 +44,10 @@ async def lifespan(
     catalog = LiveCatalog(base.store, server_parts.core.resources)
     reconcilers.add(server_parts.core, catalog, replaced_controllers)
     first_object_triggers = reconcilers.at_first_object(
-        server_parts.core, catalog, replaced_controllers
+        server_parts.core,
+        catalog,
+        replaced_controllers,
+        server_parts.defaults.restore_network,
     )
     started_triggers = triggers.Triggers(
         base.store, [*first_object_triggers, *await _aggregation(server_parts)]

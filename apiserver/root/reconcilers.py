@@ -3,7 +3,7 @@
 Modules have their own controllers, and can replace some of these.
 """
 
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from functools import cache, partial
 
 from inkube.apiserver import catalog as catalogs
@@ -14,7 +14,7 @@ from inkube.apiserver.root.core import Core
 from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage
-from inkube.schemas.builtin import ranges_of
+from inkube.schemas.builtin import by_name, ranges_of
 
 
 def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str]) -> None:
@@ -34,10 +34,13 @@ def add(core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str])
 
 
 def at_first_object(
-    core: Core, catalog: LiveCatalog, replaced_controllers: Collection[str]
+    core: Core,
+    catalog: LiveCatalog,
+    replaced_controllers: Collection[str],
+    restore_network: Callable[[], Awaitable[None]],
 ) -> list[Trigger]:
     """Return the triggers that add each controller at the first object that it needs. Modules run
-    those in `replaced_controllers`."""
+    those in `replaced_controllers`. `restore_network` creates deleted default objects again."""
     options, manager = core.options, core.manager
     client, upstreams = manager.client, partial(core.client_as, "kube-controller-manager")
     triggers_: list[Trigger] = []
@@ -51,7 +54,7 @@ def at_first_object(
                 triggers.exists,
                 lambda: builtin.serviceips.add_addresses(manager),
             ),
-            _of_default_range(core),
+            *_of_services(core, restore_network),
             Trigger(
                 "events",
                 triggers.exists,
@@ -108,13 +111,22 @@ def at_first_object(
     return triggers_
 
 
-def _of_default_range(core: Core) -> Trigger:
+def _of_services(core: Core, restore: Callable[[], Awaitable[None]]) -> list[Trigger]:
+    """Return the triggers for the ranges of services and for services outside of them, which only
+    exist in earlier data or after the end of a range. Servers before 1.33 have no ranges."""
+    if ("networking.k8s.io", "servicecidrs") not in by_name(core.options.release.minor):
+        return []
+    manager, since = core.manager, core.base.store.revision
     cidrs = [str(each.network) for each in ranges_of(core.options.service_cluster_ip_range)]
-    return Trigger(
-        "servicecidrs",
-        partial(triggers.is_other_default_range, cidrs=cidrs),
-        lambda: builtin.serviceips.add_default_range(core.manager, cidrs),
-    )
+    add_default_range = cache(lambda: builtin.serviceips.add_default_range(manager, cidrs, restore))
+    add_repairs = cache(lambda: builtin.servicerepairs.add(manager, cidrs, core.options.node_ports))
+    is_touched = partial(triggers.is_touched_default_range, cidrs=cidrs)
+    return [
+        Trigger("servicecidrs", is_touched, add_default_range),
+        Trigger("services", triggers.is_touched_own_service, add_default_range),
+        Trigger("servicecidrs", triggers.is_terminating, add_repairs),
+        Trigger("services", lambda entry: entry.revision <= since, add_repairs),
+    ]
 
 
 def _of_hints(core: Core) -> list[Trigger]:

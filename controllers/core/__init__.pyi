@@ -12,6 +12,7 @@ from inkube.controllers.core import policies as policies
 from inkube.controllers.core import protection as protection
 from inkube.controllers.core import quotas as quotas
 from inkube.controllers.core import serviceips as serviceips
+from inkube.controllers.core import servicerepairs as servicerepairs
 from inkube.controllers.core.accounts import ACCOUNTS as ACCOUNTS
 from inkube.controllers.core.accounts import NAMESPACES as NAMESPACES
 from inkube.controllers.core.accounts import is_ending as is_ending

@@ -4,7 +4,8 @@
 after a deletion by a client, and removes what no service has. The allocator of addresses
 (`schemas.builtin.strategies.allocators`) reads services too, so that no address is free while its
 object is missing. `add_ranges` runs the controller that does not let a ServiceCIDR disappear while
-addresses need it. `add_default_range` gives the default ServiceCIDR a second range.
+addresses need it. `add_default_range` gives the default ServiceCIDR a second range, and creates it
+again after a deletion.
 
 Follows pkg/registry/core/service/ipallocator/controller/repairip.go,
 pkg/controller/servicecidrs/servicecidrs_controller.go and
@@ -12,13 +13,13 @@ pkg/controlplane/controller/defaultservicecidr.
 """
 
 import ipaddress
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from inkube.controllers.client import Client, Object
 from inkube.controllers.events import Recorder
 from inkube.controllers.eventseries import SeriesRecorder
 from inkube.controllers.informer import Change, Informer, Key
-from inkube.controllers.manager import Controller, Manager, Watch
+from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.status import StatusError
@@ -31,7 +32,11 @@ RANGES_NAME = "service-cidr-controller"
 DEFAULT_RANGE = "kubernetes"
 """The name of the ServiceCIDR with the ranges of the options."""
 DEFAULT_RANGE_NAME = "kubernetes-service-cidr-controller"
+_KUBERNETES = Key("default", "kubernetes")
 FINALIZER = "networking.k8s.io/service-cidr-finalizer"
+_RESTORE_SECONDS = 10.0
+"""The time after which a deleted default ServiceCIDR or service `kubernetes` exists again (interval
+of defaultservicecidr, EndpointInterval of kubernetesservice)."""
 _FAMILY = "ipaddress.kubernetes.io/ip-family"
 _MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
 _ALLOCATOR = "ipallocator.k8s.io"
@@ -229,12 +234,12 @@ class RangeController:
 
     def _is_needed(self, service_cidr: Object) -> bool:
         """Return whether an address is only in this ServiceCIDR."""
-        own = _networks(service_cidr)
+        own = networks(service_cidr)
         others = [
             network
             for each in self._ranges.items()
             if each["metadata"]["name"] != service_cidr["metadata"]["name"]
-            for network in _networks(each)
+            for network in networks(each)
         ]
         if all(any(_contains(other, network) for other in others) for network in own):
             return False
@@ -290,7 +295,8 @@ class RangeController:
                 yield Key.of(each)
 
 
-def _networks(service_cidr: Object) -> list[_Network]:
+def networks(service_cidr: Object) -> list[_Network]:
+    """Return the ranges of a ServiceCIDR."""
     return [ipaddress.ip_network(each) for each in service_cidr["spec"].get("cidrs") or ()]
 
 
@@ -316,23 +322,47 @@ def add_ranges(manager: Manager) -> None:
 
 
 class DefaultRangeController:
-    """Compares the default ServiceCIDR with the ranges of the options."""
+    """Compares the default ServiceCIDR with the ranges of the options, and restores it and the
+    service `kubernetes` after a deletion."""
 
     def __init__(
-        self, client: Client, events: Recorder, *, ranges: Informer, cidrs: Sequence[str]
+        self,
+        manager: Manager,
+        cidrs: Sequence[str],
+        restore: Callable[[], Awaitable[None]],
     ) -> None:
-        self._client = client
-        self._events = events
-        self._ranges = ranges
+        self._client = manager.client
+        self._clock = manager.clock
+        names = manager.event_names
+        self._events = Recorder(self._client, self._clock, names, DEFAULT_RANGE_NAME)
+        self._ranges = manager.informers.of(RANGES)
+        self._services = manager.informers.of(SERVICES)
         self._cidrs = list(cidrs)
+        self._restore = restore
         self._has_reported = False
+        self._missing_since: float | None = None
 
-    async def reconcile(self, key: Key) -> None:
-        """Add the second range to a ServiceCIDR with the first one, or report another difference
-        once."""
-        found = self._ranges.get(key)
-        if found is None or "deletionTimestamp" in found["metadata"]:
-            return
+    async def reconcile(self, key: Key) -> Result | None:
+        """Create what is missing. Add the second range to a ServiceCIDR with the first one, or
+        report another difference once."""
+        for informer in (self._ranges, self._services):
+            await informer.caught_up()
+        found = self._ranges.get(Key("", DEFAULT_RANGE))
+        if found is not None and "deletionTimestamp" not in found["metadata"]:
+            await self._compare(found)
+        if found is not None and self._services.get(_KUBERNETES) is not None:
+            self._missing_since = None
+            return None
+        now = self._clock.monotonic()
+        if self._missing_since is None:
+            self._missing_since = now
+        left = self._missing_since + _RESTORE_SECONDS - now
+        if left > 0:
+            return Result(requeue_after=left)
+        await self._restore()
+        return None
+
+    async def _compare(self, found: Object) -> None:
         stored = found["spec"].get("cidrs") or []
         if len(self._cidrs) == 2 and stored == self._cidrs[:1]:
             await self._extend(found)
@@ -343,6 +373,11 @@ class DefaultRangeController:
             text = f"The default ServiceCIDR {ranges} does not match the controller flag "
             text += f"configurations {options}"
             await self._events.warning(found, "KubernetesDefaultServiceCIDRInconsistent", text)
+
+    def keys(self, change: Change) -> Iterator[Key]:
+        """Yield the one key, if the default ServiceCIDR or the service `kubernetes` changed."""
+        if Key.of(change.object) in (_KUBERNETES, Key("", DEFAULT_RANGE)):
+            yield Key("", DEFAULT_RANGE)
 
     async def _extend(self, service_cidr: Object) -> None:
         spec = {**service_cidr["spec"], "cidrs": self._cidrs}
@@ -358,15 +393,20 @@ class DefaultRangeController:
             )
 
 
-def add_default_range(manager: Manager, cidrs: Sequence[str]) -> None:
-    """Run the controller of the default ServiceCIDR. `cidrs` are the ranges of the options."""
-    events = Recorder(manager.client, manager.clock, manager.event_names, DEFAULT_RANGE_NAME)
-    ranges = manager.informers.of(RANGES)
-    controller = DefaultRangeController(manager.client, events, ranges=ranges, cidrs=cidrs)
+def add_default_range(
+    manager: Manager, cidrs: Sequence[str], restore: Callable[[], Awaitable[None]]
+) -> None:
+    """Run the controller of the default ServiceCIDR. `cidrs` are the ranges of the options,
+    `restore` creates the ServiceCIDR and the service `kubernetes` if they are missing."""
+    controller = DefaultRangeController(manager, cidrs, restore)
 
-    def of_range(change: Change) -> Iterator[Key]:
-        if change.object["metadata"]["name"] == DEFAULT_RANGE:
-            yield Key.of(change.object)
+    def source(add: Callable[[Key], None]) -> Callable[[], None]:
+        add(Key("", DEFAULT_RANGE))  # it can be missing already
+        return lambda: None
 
-    watches = (Watch(RANGES, of_range),)
-    manager.add(Controller(DEFAULT_RANGE_NAME, controller.reconcile, watches, concurrency=1))
+    watches = Watch(RANGES, controller.keys), Watch(SERVICES, controller.keys)
+    manager.add(
+        Controller(
+            DEFAULT_RANGE_NAME, controller.reconcile, watches, concurrency=1, sources=(source,)
+        )
+    )

@@ -6,6 +6,9 @@ import aiohttp
 import pytest
 
 from inkube import APIServer
+from inkube.apiserver.registry import JSONCodec
+from inkube.controllers.clock import FakeClock
+from inkube.storage import Store, sqlite_log
 
 NETWORKING = "/apis/networking.k8s.io/v1"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -155,3 +158,67 @@ async def test_the_default_range_gets_the_second_one_of_the_options(tmp_path):
         (both, []),
         (both, [differs + "configurations [10.1.0.0/24]"]),
     ]
+
+
+async def test_another_server_restores_the_default_range_with_its_own(tmp_path):
+    """The service `kubernetes` and its ServiceCIDR exist again ten seconds after a deletion."""
+    ranges = "networking.k8s.io/v1/servicecidrs"
+    found = []
+    for cidr in ("10.0.0.0/24", "10.1.0.0/24"):
+        clock = FakeClock()
+        data = tmp_path / "data.db"
+        async with APIServer(data=data, service_cluster_ip_range=cidr, clock=clock) as server:
+            async with aiohttp.ClientSession(server.url) as session:
+                http = Http(session)
+                await http("GET", f"{NETWORKING}/servicecidrs")
+                if found:
+                    await http("DELETE", f"{NETWORKING}/servicecidrs/kubernetes")
+                    await http("DELETE", f"{SERVICES}/kubernetes")
+                await server.settled()
+                if found:
+                    assert (await http("GET", f"{NETWORKING}/servicecidrs/kubernetes"))[0] == 404
+                    clock.advance(10)
+                    await server.settled()
+            stored = await server.client.get(ranges, "kubernetes")
+            service = await server.client.get("v1/services", "kubernetes", "default")
+            [condition] = stored["status"]["conditions"]
+            found.append((stored["spec"]["cidrs"], service["spec"]["clusterIP"]))
+            assert condition["status"] == "True"
+    assert found == [(["10.0.0.0/24"], "10.0.0.1"), (["10.1.0.0/24"], "10.1.0.1")]
+
+
+async def test_services_outside_the_ranges_and_twins_are_warned_of(tmp_path):
+    """The texts are those of the repair controllers of kube-apiserver."""
+    data, cidr = tmp_path / "data.db", "10.0.0.0/24"
+    async with (
+        APIServer(data=data, controllers=False, service_cluster_ip_range=cidr) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        for name in "ab":
+            ports = [{"port": 80, "nodePort": 30500 + ord(name)}]
+            address = f"10.0.0.{ord(name)}"
+            await Http(session).service(name, type="NodePort", ports=ports, clusterIP=address)
+    async with Store(sqlite_log(data), JSONCodec()) as store:  # no write of a server can do this
+        value = store.get("/registry/services/default/b").value
+        twin = {**value, "metadata": {**value["metadata"], "name": "c", "uid": "c"}}
+        await store.create("/registry/services/default/c", twin)
+    async with APIServer(
+        data=data,
+        controllers=False,
+        service_cluster_ip_range=cidr,
+        service_node_port_range="30598-30700",
+    ) as server:
+        await server.settled()
+        events = await server.client.list("events.k8s.io/v1/events", "default")
+    told = {
+        (each["regarding"]["name"], each["action"], each["reason"], each["note"]) for each in events
+    }
+    again = "please recreate service"
+    assert told == {
+        ("a", "PortAllocation", "PortOutOfRange",
+         f"Port 30597 is not within the port range 30598-30700; {again}"),
+        ("c", "PortAllocation", "PortAlreadyAllocated",
+         f"Port 30598 was assigned to multiple services; {again}"),
+        ("c", "ClusterIPAllocation", "ClusterIPAlreadyAllocated",
+         f"Cluster IP [IPv4]:10.0.0.98 was assigned to multiple services; {again}"),
+    }  # fmt: skip
