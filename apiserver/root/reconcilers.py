@@ -114,7 +114,8 @@ def at_first_object(
 def _of_services(core: Core, restore: Callable[[], Awaitable[None]]) -> list[Trigger]:
     """Return the triggers for the ranges of services and for services outside of them, which only
     exist in earlier data or after the end of a range. Servers before 1.33 have no ranges."""
-    if ("networking.k8s.io", "servicecidrs") not in by_name(core.options.release.minor):
+    served = by_name(core.options.release.minor)
+    if ("networking.k8s.io", "servicecidrs") not in served:
         return []
     manager, since = core.manager, core.base.store.revision
     cidrs = [str(each.network) for each in ranges_of(core.options.service_cluster_ip_range)]

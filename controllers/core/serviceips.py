@@ -362,17 +362,18 @@ class DefaultRangeController:
         await self._restore()
         return None
 
-    async def _compare(self, found: Object) -> None:
-        stored = found["spec"].get("cidrs") or []
+    async def _compare(self, service_cidr: Object) -> None:
+        stored = service_cidr["spec"].get("cidrs") or []
         if len(self._cidrs) == 2 and stored == self._cidrs[:1]:
-            await self._extend(found)
+            await self._extend(service_cidr)
         elif stored != self._cidrs and not self._has_reported:
             self._has_reported = True
             ranges = f"[{' '.join(stored)}]"
             options = f"[{' '.join(self._cidrs)}]"
             text = f"The default ServiceCIDR {ranges} does not match the controller flag "
             text += f"configurations {options}"
-            await self._events.warning(found, "KubernetesDefaultServiceCIDRInconsistent", text)
+            reason = "KubernetesDefaultServiceCIDRInconsistent"
+            await self._events.warning(service_cidr, reason, text)
 
     def keys(self, change: Change) -> Iterator[Key]:
         """Yield the one key, if the default ServiceCIDR or the service `kubernetes` changed."""

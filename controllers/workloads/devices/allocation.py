@@ -210,14 +210,16 @@ class _Search:
         name, obj = device.name, device.object
         if self._is_in_use(claim, request, name):
             return False
-        if not (request.selects(device, self._node) and request.tolerates(obj)):
-            return False
-        if not self._has_capacity(request, device) or not self._satisfies(claim, request, device):
+        if not (request.selects(device, self._node) and self._has_capacity(request, device)):
             return False
         is_shared = bool(obj.get("allowMultipleAllocations"))
         counts = bool(obj.get("consumesCounters")) and not (is_shared and self._is_shared(name))
+        # before the constraints, which can be an error of the claim
         if counts and not self._budgets.consume(device):
-            _remove(request, self._constraints[claim])
+            return False
+        if not (request.tolerates(obj) and self._satisfies(claim, request, device)):
+            if counts:
+                self._budgets.release(device)
             return False
         share = consumed(obj, request.spec.get("capacity")) if is_shared else None
         if share is None:

@@ -394,3 +394,18 @@ def test_partitions_of_a_card_share_its_counters():
     taken.set("a", None)
     [found] = outcome(slices, taken, claim_of(request(count=2)), NODES[0])
     assert [one["device"] for one in found["devices"]["results"]] == ["d0", "d2"]
+
+
+@pytest.mark.parametrize(("memory", "is_error"), [("30Gi", False), ("20Gi", True)])
+def test_counters_are_compared_before_constraints(memory, is_error):
+    """That all devices contradict a constraint is an error of the claim, if they suffice."""
+    slices = partitions(memory, memory)
+    distinct = [{"distinctAttribute": f"{DRIVER}/root"}]
+    claim = claim_of(request(allocationMode="All"), constraints=distinct)
+    found = outcome(slices, Taken(), claim, NODES[0])
+    assert found == (
+        f"claim default/c, request r: cannot add device {DRIVER}/card/d1 because a claim "
+        "constraint would not be satisfied"
+        if is_error
+        else None
+    )
