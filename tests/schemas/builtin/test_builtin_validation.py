@@ -297,14 +297,14 @@ REPEATED = [
                 "allocatedResources": {"example.com/x": "-500m", "storage": "-1"},
             },
             [
-                "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
+                "status.capacity[storage]: Invalid value: -2: must be a valid resource quantity",
                 (
                     'status.allocatedResourceStatuses: Unsupported value: "cpu": supported values: '
                     '"storage"'
                 ),
                 (
-                    'status.allocatedResources[example.com/x]: Invalid value: "-500m": must be '
-                    "greater than or equal to 0"
+                    "status.allocatedResources[example.com/x]: Invalid value: -1: must be a valid "
+                    "resource quantity"
                 ),
                 (
                     "status.allocatedResources[storage]: Invalid value: -1: must be a valid "

@@ -93,16 +93,16 @@ def test_users_of_containers_are_numbers_of_linux(kinds):
     statuses = {"containerStatuses": [{**RUNNING, "user": users}], "qosClass": "Guaranteed"}
     assert kinds.status_texts("Pod", pod(), statuses) == [
         (
-            "status.containerStatuses[0].linux.uid: Invalid value: -1: must be between 0 and "
+            "status.containerStatuses[0].user.linux.uid: Invalid value: -1: must be between 0 and "
             "2147483647, inclusive"
         ),
         (
-            "status.containerStatuses[0].linux.supplementalGroups[1]: Invalid value: 2147483648: "
-            "must be between 0 and 2147483647, inclusive"
+            "status.containerStatuses[0].user.linux.supplementalGroups[1]: Invalid value: "
+            "2147483648: must be between 0 and 2147483647, inclusive"
         ),
     ]
     assert kinds.status_texts("Pod", pod(os={"name": "windows"}), statuses) == [
-        "status.containerStatuses[0].linux: Forbidden: cannot be set for a windows pod"
+        "status.containerStatuses[0].user.linux: Forbidden: cannot be set for a windows pod"
     ]
 
 
@@ -112,7 +112,8 @@ def test_statuses_of_claims_belong_to_claims(kinds):
     status = {"resourceClaimStatuses": statuses, "qosClass": "Guaranteed"}
     texts = kinds.status_texts("Pod", pod(resourceClaims=claims), status)
     assert [text.partition(": ")[0] for text in texts] == [
-        f"status.resourceClaimStatuses[{index}].name" for index in range(3)
+        f"status.resourceClaimStatuses[{index}].{member}"
+        for index, member in enumerate(("resourceClaimName", "name", "name"))
     ]
     assert texts[1].endswith('Duplicate value: "a"')
     assert texts[2].endswith("must match the name of an entry in `spec.resourceClaims`")

@@ -281,3 +281,9 @@ def test_a_pair_of_certificate_and_key_has_no_warning(kinds):
         for key in keys
     ]  # fmt: skip
     assert found == [[], ["tls: private key does not match public key"]]
+
+
+def test_slices_of_names_are_deprecated(kinds):
+    slices = [{"addressType": kind, "endpoints": []} for kind in ("FQDN", "IPv4")]
+    text = "spec.addressType: FQDN endpoints are deprecated"
+    assert [warned(kinds, "EndpointSlice", each) for each in slices] == [[text], []]

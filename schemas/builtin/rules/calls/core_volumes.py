@@ -201,7 +201,8 @@ def claim_metadata(value: Object, path: str, _frame: Frame) -> Iterator[FieldErr
     for member in _NOT_IN_CLAIMS:
         given = value.get(member)
         if given or (given == 0 and member == "deletionGracePeriodSeconds"):
-            yield fielderrors.forbidden(f"{path}.{member}", "cannot be set")
+            shown = "uID" if member == "uid" else member  # from the name of the Go field
+            yield fielderrors.forbidden(f"{path}.{shown}", "cannot be set")
 
 
 def downward_source(value: Object, path: str, frame: Frame) -> list[FieldError]:
