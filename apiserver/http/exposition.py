@@ -1,5 +1,6 @@
 """Metrics in Prometheus' text format. Loaded at the first request for `/metrics`."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from prometheus_client.core import (
 )
 
 from inkube.apiserver.http.metrics import APPLY, Metrics
+from inkube.apiserver.http.metrictexts import HELP
 from inkube.apiserver.registry import Samples, samples
 from inkube.storage import BUCKETS, Durations
 
@@ -33,26 +35,11 @@ _CONNECT_SUBRESOURCES = frozenset(
         ("services", "proxy"),
     }
 )
-_REQUESTS = (
-    "[STABLE] Requests by verb, dry run, group, version, resource, scope, component and code."
-)
-_DURATIONS = (
-    "[STABLE] Seconds until the answer was sent, by verb, dry run, group, version, resource, "
-    "subresource, scope and component."
-)
-_SLI_DURATIONS = (
-    "[ALPHA] Seconds as in apiserver_request_duration_seconds, without webhooks and queues."
-)
 _SHORT = frozenset(map(str, BUCKETS[: BUCKETS.index(0.05)]))
 """Bounds below the first one of apiserver_request_sli_duration_seconds."""
-_RECEIVED = "[BETA] Changes of stored objects, by kind."
-_ESTIMATE = "[ALPHA] Estimated bytes of stored objects, by kind."
-_OBJECTS = "[STABLE] Stored objects by kind."
-_SIZE = "[STABLE] Bytes of the file that keeps everything."
-_COMMITS = "[ALPHA] Seconds that commits took, by what they did to an object; reads take none."
-_DEPRECATED_HELP = "[STABLE] Deprecated APIs that were requested, of value 1."
+_LEVEL = re.compile(r"(?:EXPERIMENTAL: )?\[(\w+)\]")
+"""The level of stability at the beginning of a help text."""
 _OPERATIONS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
-_BUILD_HELP = "[ALPHA] The version whose behaviour is served, of value 1."
 
 
 class Figures(NamedTuple):
@@ -129,14 +116,18 @@ class _Collector:
 
     def _families(self) -> Iterator[Metric]:
         requests = self._figures.requests
-        total = CounterMetricFamily("apiserver_request", _REQUESTS, labels=[*_LABELS, "code"])
+        total = CounterMetricFamily(
+            "apiserver_request", HELP["apiserver_request_total"], labels=[*_LABELS, "code"]
+        )
         labelled = [(_labels(key), series) for key, series in requests.series.items()]
         for labels, series in labelled:
             for code, number in series.codes.items():
                 total.add_metric([*labels, str(code)], number)
         yield total
         histogram = HistogramMetricFamily(
-            "apiserver_request_duration_seconds", _DURATIONS, labels=_LABELS
+            "apiserver_request_duration_seconds",
+            HELP["apiserver_request_duration_seconds"],
+            labels=_LABELS,
         )
         for labels, series in labelled:
             histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
@@ -147,7 +138,7 @@ class _Collector:
         yield from self._of_storage()
         yield from self._of_commits()
         build = GaugeMetricFamily(
-            "kubernetes_build_info", _BUILD_HELP, labels=[*self._figures.build]
+            "kubernetes_build_info", HELP["kubernetes_build_info"], labels=[*self._figures.build]
         )
         build.add_metric([*self._figures.build.values()], 1)
         yield build
@@ -164,7 +155,7 @@ class _Collector:
         in queues. Dry runs do not count."""
         found = HistogramMetricFamily(
             "apiserver_request_sli_duration_seconds",
-            _SLI_DURATIONS,
+            HELP["apiserver_request_sli_duration_seconds"],
             labels=[name for name in _LABELS if name != "dry_run"],
         )
         for key, series in self._figures.requests.series.items():
@@ -180,7 +171,9 @@ class _Collector:
         """Return the metric of requests for deprecated resources."""
         labels = ["group", "removed_release", "resource", "subresource", "version"]
         gauge = GaugeMetricFamily(
-            "apiserver_requested_deprecated_apis", _DEPRECATED_HELP, labels=labels
+            "apiserver_requested_deprecated_apis",
+            HELP["apiserver_requested_deprecated_apis"],
+            labels=labels,
         )
         requested = {key[1:5] for key in self._figures.requests.series}
         for group, version, resource, subresource in sorted(requested):
@@ -191,11 +184,15 @@ class _Collector:
     def _of_commits(self) -> Iterator[Metric]:
         commits, labels = self._figures.commits, ["operation", "group", "resource"]
         received = CounterMetricFamily(
-            "apiserver_storage_events_received", _RECEIVED, labels=labels[1:]
+            "apiserver_storage_events_received",
+            HELP["apiserver_storage_events_received_total"],
+            labels=labels[1:],
         )
         events: Counter[tuple[str, str]] = Counter()
-        total = CounterMetricFamily("etcd_requests", _COMMITS, labels=labels)
-        histogram = HistogramMetricFamily("etcd_request_duration_seconds", _COMMITS, labels=labels)
+        total = CounterMetricFamily("etcd_requests", HELP["etcd_requests_total"], labels=labels)
+        histogram = HistogramMetricFamily(
+            "etcd_request_duration_seconds", HELP["etcd_request_duration_seconds"], labels=labels
+        )
         for series, counts in commits.buckets.items():
             change_type, prefix = series
             kind = self._kind(prefix)
@@ -216,15 +213,21 @@ class _Collector:
         return self._figures.kinds.get(prefix, (group, plural))
 
     def _of_storage(self) -> Iterator[Metric]:
-        old = GaugeMetricFamily("apiserver_storage_objects", _OBJECTS, labels=["resource"])
+        old = GaugeMetricFamily(
+            "apiserver_storage_objects", HELP["apiserver_storage_objects"], labels=["resource"]
+        )
         new = GaugeMetricFamily(
-            "apiserver_resource_objects", _OBJECTS, labels=["group", "resource"]
+            "apiserver_resource_objects",
+            HELP["apiserver_resource_objects"],
+            labels=["group", "resource"],
         )
         for (group, plural), number in self._figures.objects.items():
             old.add_metric([f"{plural}.{group}" if group else plural], number)
             new.add_metric([group, plural], number)
         estimate = GaugeMetricFamily(
-            "apiserver_resource_size_estimate_bytes", _ESTIMATE, labels=["group", "resource"]
+            "apiserver_resource_size_estimate_bytes",
+            HELP["apiserver_resource_size_estimate_bytes"],
+            labels=["group", "resource"],
         )
         for kind, estimated in self._figures.sizes.items():
             estimate.add_metric(kind, estimated)
@@ -233,7 +236,9 @@ class _Collector:
         yield estimate
         if self._figures.stored_bytes is not None:
             stored = GaugeMetricFamily(
-                "apiserver_storage_size_bytes", _SIZE, labels=["storage_cluster_id"]
+                "apiserver_storage_size_bytes",
+                HELP["apiserver_storage_size_bytes"],
+                labels=["storage_cluster_id"],
             )
             stored.add_metric(["etcd-0"], self._figures.stored_bytes)
             yield stored
@@ -265,7 +270,6 @@ class _Described(NamedTuple):
     kind: str
     """`counter`, `gauge` or `histogram`. Those in `_COUNTERS` are gauges here, because the
     library of the format adds the ending `_total` to counters."""
-    help: str
     labels: str
 
 
@@ -280,140 +284,71 @@ _ADMISSION = "type operation rejected"
 _FLOW = "priority_level flow_schema"
 _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_admission_controller_admission_duration_seconds": _Described(
-        "histogram", "[STABLE] Seconds of an admission plugin.", f"name {_ADMISSION}"
+        "histogram", f"name {_ADMISSION}"
     ),
-    "apiserver_admission_step_admission_duration_seconds": _Described(
-        "histogram", "[STABLE] Seconds of all admission plugins of a step.", _ADMISSION
-    ),
+    "apiserver_admission_step_admission_duration_seconds": _Described("histogram", _ADMISSION),
     "apiserver_admission_webhook_admission_duration_seconds": _Described(
-        "histogram", "[STABLE] Seconds of the call of an admission webhook.", f"name {_ADMISSION}"
+        "histogram", f"name {_ADMISSION}"
     ),
-    "apiserver_admission_webhook_fail_open_count": _Described(
-        "gauge", "[ALPHA] Failed calls of webhooks that were ignored.", "name type"
-    ),
+    "apiserver_admission_webhook_fail_open_count": _Described("gauge", "name type"),
     "apiserver_admission_webhook_rejection_count": _Described(
-        "gauge",
-        "[ALPHA] Requests that webhooks rejected.",
-        "name type operation error_type rejection_code",
+        "gauge", "name type operation error_type rejection_code"
     ),
     "apiserver_admission_webhook_request_total": _Described(
-        "counter", "[ALPHA] Calls of admission webhooks.", "name type operation code rejected"
+        "counter", "name type operation code rejected"
     ),
-    **{
-        f"apiserver_{config}_config_controller_automatic_reloads_total": _Described(
-            "counter",
-            f"[BETA] Times that the file of {config} was read again.",
-            "status apiserver_id_hash",
-        )
-        for config in ("authentication", "authorization")
-    },
-    **{
-        f"apiserver_authorization_{name}": _Described(kind, f"[ALPHA] {text}", labels)
-        for name, kind, labels, text in (
-            ("decisions_total", "counter", "type name decision", "Decisions of authorizers."),
-            (
-                "match_condition_evaluation_errors_total",
-                "counter",
-                "type name",
-                "Decisions for which match conditions could not be evaluated.",
-            ),
-            (
-                "match_condition_exclusions_total",
-                "counter",
-                "type name",
-                "Decisions without a webhook, because of a match condition.",
-            ),
-            ("webhook_duration_seconds", "histogram", "name result", "Seconds of a call."),
-            ("webhook_evaluations_total", "counter", "name result", "Calls of webhooks."),
-            (
-                "webhook_evaluations_fail_open_total",
-                "counter",
-                "name result",
-                "Failed calls of webhooks that had no effect on the decision.",
-            ),
-        )
-    },
-    "apiserver_current_inflight_requests": _Described(
-        "gauge",
-        "[STABLE] The highest number of running requests since these metrics were last read.",
-        "request_kind",
+    "apiserver_authentication_config_controller_automatic_reloads_total": _Described(
+        "counter", "status apiserver_id_hash"
     ),
-    **{
-        f"apiserver_flowcontrol_{limit}_limit_seats": _Described(
-            "gauge", f"[{level}] Seats of a priority level: {what}.", "priority_level"
-        )
-        for limit, level, what in (
-            ("nominal", "BETA", "its share"),
-            ("lower", "ALPHA", "those that it never lends"),
-            ("upper", "ALPHA", "the most with borrowed ones"),
-            ("current", "ALPHA", "those that it can use now"),
-        )
-    },
-    **{
-        f"apiserver_flowcontrol_{name}": _Described(kind, f"[{level}] {text}", _FLOW)
-        for name, kind, level, text in (
-            ("current_executing_requests", "gauge", "BETA", "Requests with a seat."),
-            ("current_executing_seats", "gauge", "BETA", "Seats of running requests."),
-            ("current_inqueue_requests", "gauge", "BETA", "Requests that wait for a seat."),
-            ("current_inqueue_seats", "gauge", "ALPHA", "Seats that requests wait for."),
-            ("dispatched_requests_total", "counter", "BETA", "Requests that got a seat."),
-        )
-    },
-    "apiserver_flowcontrol_rejected_requests_total": _Described(
-        "counter", "[BETA] Requests that got no seat.", f"{_FLOW} reason"
+    "apiserver_authorization_config_controller_automatic_reloads_total": _Described(
+        "counter", "status apiserver_id_hash"
     ),
-    "apiserver_flowcontrol_request_queue_length_after_enqueue": _Described(
-        "histogram", "[ALPHA] Length of the queue of a request that waited for a seat.", _FLOW
+    "apiserver_authorization_decisions_total": _Described("counter", "type name decision"),
+    "apiserver_authorization_match_condition_evaluation_errors_total": _Described(
+        "counter", "type name"
     ),
+    "apiserver_authorization_match_condition_exclusions_total": _Described("counter", "type name"),
+    "apiserver_authorization_webhook_duration_seconds": _Described("histogram", "name result"),
+    "apiserver_authorization_webhook_evaluations_fail_open_total": _Described(
+        "counter", "name result"
+    ),
+    "apiserver_authorization_webhook_evaluations_total": _Described("counter", "name result"),
+    "apiserver_current_inflight_requests": _Described("gauge", "request_kind"),
+    "apiserver_flowcontrol_current_executing_requests": _Described("gauge", _FLOW),
+    "apiserver_flowcontrol_current_executing_seats": _Described("gauge", _FLOW),
+    "apiserver_flowcontrol_current_inqueue_requests": _Described("gauge", _FLOW),
+    "apiserver_flowcontrol_current_inqueue_seats": _Described("gauge", _FLOW),
+    "apiserver_flowcontrol_current_limit_seats": _Described("gauge", "priority_level"),
+    "apiserver_flowcontrol_dispatched_requests_total": _Described("counter", _FLOW),
+    "apiserver_flowcontrol_lower_limit_seats": _Described("gauge", "priority_level"),
+    "apiserver_flowcontrol_nominal_limit_seats": _Described("gauge", "priority_level"),
     "apiserver_flowcontrol_priority_level_request_utilization": _Described(
-        "histogram",
-        "[ALPHA] Requests of a level as a part of its seats or places, for each nanosecond.",
-        "phase priority_level",
+        "histogram", "phase priority_level"
     ),
     "apiserver_flowcontrol_priority_level_seat_utilization": _Described(
-        "histogram",
-        "[ALPHA] Used seats of a level as a part of its share, for each nanosecond.",
-        "phase priority_level",
+        "histogram", "phase priority_level"
     ),
-    "apiserver_flowcontrol_request_execution_seconds": _Described(
-        "histogram", "[ALPHA] Seconds in which requests had their seats.", f"{_FLOW} type"
-    ),
-    "apiserver_flowcontrol_work_estimated_seats": _Described(
-        "histogram", "[ALPHA] Seats that a request took.", _FLOW
-    ),
+    "apiserver_flowcontrol_rejected_requests_total": _Described("counter", f"{_FLOW} reason"),
+    "apiserver_flowcontrol_request_execution_seconds": _Described("histogram", f"{_FLOW} type"),
+    "apiserver_flowcontrol_request_queue_length_after_enqueue": _Described("histogram", _FLOW),
     "apiserver_flowcontrol_request_wait_duration_seconds": _Described(
-        "histogram", "[BETA] Seconds in which requests waited for a seat.", f"{_FLOW} execute"
+        "histogram", f"{_FLOW} execute"
     ),
-    "apiserver_longrunning_requests": _Described(
-        "gauge", "[STABLE] Running requests without an end.", _REQUEST
-    ),
-    "apiserver_request_terminations_total": _Described(
-        "counter", "[ALPHA] Requests that the server ended to protect itself.", f"{_REQUEST} code"
-    ),
-    "apiserver_response_sizes": _Described(
-        "histogram", "[STABLE] Bytes of responses to reads.", _REQUEST
-    ),
-    "apiserver_watch_events_sizes": _Described(
-        "histogram", "[BETA] Bytes of events sent to watches.", "group version resource"
-    ),
-    "apiserver_watch_events_total": _Described(
-        "counter", "[BETA] Events sent to watches.", "group version resource"
-    ),
-    **{
-        f"workqueue_{name}": _Described(kind, f"[BETA] {text}", "name")
-        for name, kind, text in (
-            ("adds_total", "counter", "Keys that were added to the queue of a controller."),
-            ("depth", "gauge", "Keys that wait in the queue of a controller."),
-            ("longest_running_processor_seconds", "gauge", "Seconds of the longest running work."),
-            ("queue_duration_seconds", "histogram", "Seconds in which a key waited."),
-            ("retries_total", "counter", "Keys that were queued again after a failure."),
-            ("unfinished_work_seconds", "gauge", "Seconds of all running work."),
-            ("work_duration_seconds", "histogram", "Seconds in which a key was worked on."),
-        )
-    },
-    "authenticated_user_requests": _Described(
-        "gauge", "[ALPHA] Authenticated requests by user.", "username"
-    ),
+    "apiserver_flowcontrol_upper_limit_seats": _Described("gauge", "priority_level"),
+    "apiserver_flowcontrol_work_estimated_seats": _Described("histogram", _FLOW),
+    "apiserver_longrunning_requests": _Described("gauge", _REQUEST),
+    "apiserver_request_terminations_total": _Described("counter", f"{_REQUEST} code"),
+    "apiserver_response_sizes": _Described("histogram", _REQUEST),
+    "apiserver_watch_events_sizes": _Described("histogram", "group version resource"),
+    "apiserver_watch_events_total": _Described("counter", "group version resource"),
+    "authenticated_user_requests": _Described("gauge", "username"),
+    "workqueue_adds_total": _Described("counter", "name"),
+    "workqueue_depth": _Described("gauge", "name"),
+    "workqueue_longest_running_processor_seconds": _Described("gauge", "name"),
+    "workqueue_queue_duration_seconds": _Described("histogram", "name"),
+    "workqueue_retries_total": _Described("counter", "name"),
+    "workqueue_unfinished_work_seconds": _Described("gauge", "name"),
+    "workqueue_work_duration_seconds": _Described("histogram", "name"),
 }
 _FAMILIES = {
     "counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily,
@@ -423,7 +358,7 @@ _FAMILIES = {
 def _of_samples(recorded: Samples) -> Iterator[Metric]:
     """Yield every described metric with the recorded values."""
     families = {
-        name: _FAMILIES[each.kind](name, each.help, labels=each.labels.split())
+        name: _FAMILIES[each.kind](name, HELP[name], labels=each.labels.split())
         for name, each in _DESCRIBED.items()
     }
     for (name, *values), number in recorded.numbers.items():
@@ -437,20 +372,18 @@ def _of_samples(recorded: Samples) -> Iterator[Metric]:
 def _of_metrics(families: Sequence[Metric]) -> Iterator[Metric]:
     """Yield the metrics about metrics, of which none is hidden or disabled."""
     levels = Counter(
-        family.documentation[1:].partition("]")[0]
-        for family in families
-        if family.documentation.startswith("[")
+        found[1] for family in families if (found := _LEVEL.match(family.documentation)) is not None
     )
     registered = CounterMetricFamily(
         "registered_metrics",
-        "[BETA] Metrics by level of stability.",
+        HELP["registered_metrics_total"],
         labels=["deprecated_version", "stability_level"],
     )
     for level, number in sorted(levels.items()):
         registered.add_metric(["", level], number)
     yield registered
     for what in ("hidden", "disabled"):
-        yield CounterMetricFamily(f"{what}_metrics", f"[BETA] Metrics that are {what}.", 0)
+        yield CounterMetricFamily(f"{what}_metrics", HELP[f"{what}_metrics_total"], 0)
 
 
 def _completed(name: str, values: list[str]) -> list[str]:

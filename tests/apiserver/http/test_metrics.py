@@ -10,6 +10,7 @@ from aiohttp import ClientSession
 
 from inkube import APIServer
 from inkube.apiserver.http import exposition, metrics, requests
+from inkube.apiserver.http.metrictexts import HELP
 from inkube.apiserver.registry import Samples
 from inkube.storage import Durations
 
@@ -290,5 +291,15 @@ async def test_stable_and_beta_metrics_are_served_or_named_as_missing(tmp_path: 
     missing = set(re.findall(r"`([a-z_0-9]+)`", paragraph))
     assert missing == {name for name in PROMISED if name not in served}
     assert "# TYPE authenticated_user_requests counter" in lines
+    texts = {line.split(" ", 3)[2]: line.split(" ", 3)[3] for line in lines if "# HELP" in line}
+    own = ("inkube_", "process_")
+    assert {name: text for name, text in texts.items() if not name.startswith(own)} == HELP
+    levels = [text for text in HELP.values() if "[ALPHA] " in text]
+    counted = next(
+        line
+        for line in lines
+        if 'registered_metrics_total{deprecated_version="",stability_level="ALPHA"' in line
+    )
+    assert float(counted.split()[-1]) == len(levels)
     queues = [line for line in lines if line.startswith("workqueue_adds_total{")]
     assert queues, "controllers run"
