@@ -17,7 +17,6 @@ _HEAD = (
     "ExecutingRequests", "DispatchedRequests", "RejectedRequests", "TimedoutRequests",
     "CancelledRequests",
 )  # fmt: skip
-_PLAIN_TEXT = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
 
 
 class Debugging:
@@ -31,9 +30,11 @@ class Debugging:
     ) -> web.StreamResponse:
         """Respond to one request."""
         if info.path == "/debug/flags/v":
-            return web.Response(text="unsupported http method\n", status=406, headers=_PLAIN_TEXT)
+            return web.Response(
+                text="unsupported http method\n", status=406, headers=responses.PLAIN_TEXT
+            )
         if info.path == "/debug/api_priority_and_fairness/dump_priority_levels":
-            return web.Response(text=self._levels(), headers=_PLAIN_TEXT)
+            return web.Response(text=self._levels(), headers=responses.PLAIN_TEXT)
         return responses.plain_not_found()
 
     def _levels(self) -> str:

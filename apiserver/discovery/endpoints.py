@@ -108,7 +108,10 @@ class Endpoints:
         self._release = release
         self._connection_loop = connection_loop
         escaping = "underscores" if release.minor >= _ESCAPING_MINOR else "values"
-        self._content_type = f"{_METRICS}{escaping}"
+        self._headers = {
+            "Content-Type": f"{_METRICS}{escaping}",
+            "Cache-Control": "no-cache, private",
+        }
         self._siblings = siblings
         self._resources = resources
         self._count = count
@@ -191,7 +194,7 @@ class Endpoints:
             build={name: version[member] for name, member in _BUILD.items()},
         )
         text = http.exposition.text(exposed)
-        response = BodyResponse(text, CIMultiDict({"Content-Type": self._content_type}))
+        response = BodyResponse(text, CIMultiDict(self._headers))
         accepted = request.headers.get(hdrs.ACCEPT_ENCODING, "")
         responses.compress(response, accepted, smallest=0)  # as promhttp.HandlerFor
         return response
@@ -205,7 +208,7 @@ class Endpoints:
         for figures in await self._all_figures():
             requested.update({(kind, name): number for kind, name, number in figures["checks"]})
         body = http.exposition.checks(checks, requested)
-        return web.Response(body=body, headers={"Content-Type": self._content_type})
+        return web.Response(body=body, headers=self._headers)
 
     async def pages(
         self, request: web.BaseRequest, info: RequestInfo, user: User

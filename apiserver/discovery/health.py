@@ -41,11 +41,6 @@ _CHECKS = {
     "readyz": (*_FIRST, "informer-sync", *_POST_START_HOOKS, "shutdown"),
 }
 """The checks of each path in the order of the response, each with the minors that have it."""
-_HEADERS = {
-    "Content-Type": "text/plain; charset=utf-8",
-    "Cache-Control": "no-cache, private",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 @caches.of_values(len(releases.RECORDED))
@@ -97,7 +92,7 @@ class Health:
             self.request_counts[name, check] += 1
             failure = self._failing_checks(name, [check]).get(check)
             return web.Response(
-                text=failure or "ok", headers=_HEADERS, status=500 if failure else 200
+                text=failure or "ok", headers=responses.PLAIN_TEXT, status=500 if failure else 200
             )
         query = info.query
         excluded = set(query.getall("exclude", ()))
@@ -107,7 +102,7 @@ class Health:
         if failing:
             return _failure_response(name, selected, failing)
         if "verbose" not in query:
-            return web.Response(text="ok", headers=_HEADERS)
+            return web.Response(text="ok", headers=responses.PLAIN_TEXT)
         lines = [
             f"[+]{each} excluded: ok" if each in excluded else f"[+]{each} ok"
             for each in self.checks[name]
@@ -116,7 +111,9 @@ class Health:
         if unknown:
             names = ", ".join(f'"{each}"' for each in unknown)
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
-        return web.Response(text="\n".join([*lines, f"{name} check passed", ""]), headers=_HEADERS)
+        return web.Response(
+            text="\n".join([*lines, f"{name} check passed", ""]), headers=responses.PLAIN_TEXT
+        )
 
     def _failing_checks(self, name: str, selected: Sequence[str]) -> dict[str, str]:
         """Return the failing checks among those requested; empty if all succeed. A server that is
@@ -135,4 +132,4 @@ def _failure_response(
         for each in selected
     ]
     text = "\n".join([*lines, f"{name} check failed", ""])
-    return web.Response(text=text, headers=_HEADERS, status=500)
+    return web.Response(text=text, headers=responses.PLAIN_TEXT, status=500)

@@ -174,7 +174,7 @@ async def read_delete_options(request: web.BaseRequest, engine: PlainEngine) -> 
             raise
         # other requests add a prefix to the decoder's text, deletions do not
         raise status.bad_request(error.bare_message) from error
-    kind, version = value.get("kind"), value.get("apiVersion") or ""
+    kind, version = value.get("kind"), value.get("apiVersion") or "meta.k8s.io/v1"
     if kind and kind != "DeleteOptions":
         raise status.bad_request(
             f"no kind {quote(kind)} is registered for version {quote(version)} in "

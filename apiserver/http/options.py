@@ -237,10 +237,11 @@ def parse_int(text: str) -> int:
         raise status.bad_request(str(error)) from error
 
 
-def read_list_options(
-    query: Query, *, is_watch: bool = False, streams_lists: bool = True
-) -> ListOptions:
-    """Return the options of a list, watch or deletecollection. Raises StatusError 400 or 422."""
+def read_list_options(query: Query, *, streams_lists: bool = True) -> ListOptions:
+    """Return the options of a list, watch or deletecollection. Raises StatusError 400 or 422.
+
+    Whether the rules of a watch hold, the query alone decides: not a path with `/watch/`
+    (apiserver/pkg/endpoints/handlers/get.go, listOpts)."""
     if not query:
         return PLAIN_LIST
     timeout = query.get("timeoutSeconds")
@@ -262,7 +263,7 @@ def read_list_options(
         selectors.parse_labels(options.labels)
     if options.fields:
         selectors.parse_fields(options.fields)
-    errors = _problems(options, is_watch, streams_lists)
+    errors = _problems(options, streams_lists)
     if errors:
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
     return options
@@ -273,10 +274,10 @@ _NO_WATCH_LIST = (
 )
 
 
-def _problems(options: ListOptions, is_watch: bool, streams_lists: bool) -> list[FieldError]:
+def _problems(options: ListOptions, streams_lists: bool) -> list[FieldError]:
     field = "resourceVersionMatch"
     match = options.match
-    if is_watch:
+    if options.watch:
         return _watch_problems(options, streams_lists)
     errors = []
     if options.initial_events is not None:

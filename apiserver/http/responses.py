@@ -23,7 +23,12 @@ _HEADS = {
     for media in (JSON, YAML, PROTOBUF, WATCH)
 }
 
-_PLAIN_TEXT = {"Content-Type": "text/plain; charset=utf-8", "X-Content-Type-Options": "nosniff"}
+PLAIN_TEXT = {
+    "Content-Type": "text/plain; charset=utf-8",
+    "Cache-Control": "no-cache, private",
+    "X-Content-Type-Options": "nosniff",
+}
+"""The headers of texts that are no objects."""
 
 
 def data(
@@ -96,7 +101,7 @@ def _readable(value: Any) -> Any:
 def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> BodyResponse:
     """Return a response with the Status of an error, or with its plain text."""
     if failure.plain:
-        content = {"Content-Type": _PLAIN_TEXT["Content-Type"]}
+        content = {name: PLAIN_TEXT[name] for name in ("Content-Type", "Cache-Control")}
         response = BodyResponse(failure.plain.encode(), CIMultiDict(content), failure.code)
     else:
         response = render(failure.body(), form, code=failure.code, warnings=warnings)
@@ -110,7 +115,7 @@ def plain_not_found() -> web.Response:
     return web.Response(
         text="404 page not found\n",
         status=404,
-        headers=_PLAIN_TEXT,
+        headers=PLAIN_TEXT,
     )
 
 

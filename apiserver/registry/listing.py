@@ -42,12 +42,16 @@ class Page(NamedTuple):
 
 
 def matcher(request: Request, options: ListOptions) -> Matcher | None:
-    """Return a predicate for both selectors, or None without selectors. Raises StatusError 400."""
+    """Return a predicate for both selectors, or None without selectors. Raises StatusError 400,
+    also if the field selector does not ask for the only name of a watch."""
     if not options.labels and not options.fields:
         return None
-    return selectors.compile(
+    matches = selectors.compile(
         labels=options.labels, fields=options.fields, version=request.served.version
     )
+    if request.name and options.fields and selectors.selected_name(options.fields) != request.name:
+        raise status.bad_request("fieldSelector metadata.name doesn't match requested name")
+    return matches
 
 
 def single_name(request: Request, options: ListOptions) -> str:

@@ -131,7 +131,6 @@ class Streams:
         request, http = exchange.request, exchange.http
         options = read_list_options(
             exchange.query,
-            is_watch=request.verb == "watch",
             streams_lists=request.resource.wording.streams_lists,
         )
         told = http.headers.get(LAST_EVENT_ID, "")

@@ -16,6 +16,7 @@ from inkube.schemas.builtin.columns.common import (
 )
 from inkube.schemas.golang import rfc3339
 from inkube.schemas.objects import Object
+from inkube.schemas.selectors import format_selector
 
 
 def _parts(obj: Object) -> tuple[Object, Object]:
@@ -31,7 +32,7 @@ def deployment(obj: Object, now: datetime) -> list[Any]:
         status.get("availableReplicas", 0),
         age(obj, now),
         *containers(spec.get("template")),
-        selector(spec.get("selector")),
+        format_selector(spec.get("selector") or {}),
     ]
 
 

@@ -252,6 +252,7 @@ def _candidate_errors(candidate: _Candidate, count: int, context: _Context) -> I
     verdict, path = candidate.verdict, f"{candidate.path}.rule"
     if verdict.error:
         yield candidate.error("rule", verdict.error)
+        yield from _transition(candidate, context)  # such a rule counts as one without oldSelf
         return
     cost = min(verdict.cost * count, TOP)
     if cost > RULE_LIMIT and not context.unchanged:

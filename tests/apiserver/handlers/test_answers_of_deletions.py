@@ -73,3 +73,9 @@ async def test_only_the_deprecated_option_says_that_an_object_stays(web, options
     await web.ask("POST", path, {"metadata": meta})
     gone = await web.ask("DELETE", f"{path}/{meta['name']}", options)
     assert gone.code == code
+
+
+async def test_delete_options_of_another_kind_are_of_the_meta_group_by_default(web):
+    refused = await web.ask("DELETE", f"{WHERE}/configmaps/none", {"kind": "Odd"})
+    text = 'no kind "Odd" is registered for version "meta.k8s.io/v1" in scheme'
+    assert (refused.code, text in refused.json["message"]) == (400, True)

@@ -13,7 +13,7 @@ QUERY = (
 )
 EXPECTED = {
     "/api/v1/pods": ["", "0/0", "", "0", "<unknown>", *["<none>"] * 4],
-    "/apis/apps/v1/deployments": ["", "0/0", 0, 0, "<unknown>", "", "", "<none>"],
+    "/apis/apps/v1/deployments": ["", "0/0", 0, 0, "<unknown>", "", "", ""],
     "/api/v1/configmaps": ["", 0, "<unknown>"],
     "/api/v1/nodes": [
         "", "Unknown", "<none>", "<unknown>", "", "<none>", "<none>", *["<unknown>"] * 3

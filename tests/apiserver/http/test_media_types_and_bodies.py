@@ -135,6 +135,7 @@ async def test_unknown_resources_of_known_groups_answer_a_status(web, path):
 async def test_unknown_paths_answer_as_the_outer_mux(web, path):
     answer = await web.ask("GET", path)
     assert (answer.code, answer.body) == (404, b"404 page not found\n")
+    assert answer.headers["Cache-Control"] == "no-cache, private"
 
 
 @pytest.mark.parametrize("name", ["%2e", "%2e%2e", "a%25b"])

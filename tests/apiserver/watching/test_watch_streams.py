@@ -169,3 +169,22 @@ async def test_a_version_of_noughts_is_any_version(server, session, config_map):
     watcher = await session.get(f"{MAPS}?watch=1&resourceVersion=00")
     assert shown(await events(watcher, 1)) == [("ADDED", "c")]
     watcher.close()
+
+
+async def test_the_query_tells_a_watch_whose_options_are_judged(session):
+    """get.go, listOpts: a path with /watch/ alone is a list to the rules of options."""
+    path = f"{MAPS.replace('/v1/', '/v1/watch/')}/one?timeoutSeconds=0"
+    initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0"
+    answers = {
+        f"{path}&watch=1&{initial}": 200,
+        f"{path}&{initial}": 422,
+        f"{path}&fieldSelector=metadata.name%3Done": 200,
+        f"{path}&fieldSelector=metadata.name%3Dother": 400,
+        f"{path}&fieldSelector=metadata.namespace%3Ddefault": 400,
+    }
+    for where, code in answers.items():
+        async with session.get(where) as answer:
+            assert answer.status == code, where
+            if code == 400:
+                text = "fieldSelector metadata.name doesn't match requested name"
+                assert (await answer.json())["message"] == text

@@ -234,6 +234,13 @@ def test_optional_old_self_belongs_to_rules_that_use_it(value: bool) -> None:
     ]
 
 
+def test_optional_old_self_of_a_rule_that_does_not_compile_is_refused_too() -> None:
+    rule = {"rule": "oldSelf.hasValue() ==", "optionalOldSelf": True}
+    fields = [field for field, _ in found(schema(NUMBER, rule))]
+    rule_at = "x-kubernetes-validations[0]"
+    assert fields == [f"{rule_at}.rule", f"{rule_at}.optionalOldSelf"]
+
+
 def test_defaults_are_judged_by_the_rules() -> None:
     part = {
         "type": "integer",
