@@ -45,7 +45,7 @@ async def record(write: Write) -> None:
         typed=served.typed,
         writer=writer(write),
         versions=versions(write.request.resource),
-        predates=predates(write.request.resource, write.old),
+        may_not_fit=may_not_fit(write.request.resource, write.old),
     )
     await write.finish(steps)
 
@@ -116,7 +116,19 @@ def versions(resource: Resource) -> Versions:
     return resource.once(versions, lambda: Versions(_LazySchemas(resource), resource.reshape))
 
 
-def predates(resource: Resource, stored: Object | None) -> bool:
-    """Return whether a stored object is older than the schema of its kind."""
-    version = stored["metadata"].get("resourceVersion") if stored and resource.since else None
+def may_not_fit(resource: Resource, stored: Object | None) -> bool:
+    """Return whether a stored object may not fit the schema of a request: it is older than the
+    schema, or the versions of its custom resource have different types."""
+    if not stored:
+        return False
+    if resource.once(may_not_fit, lambda: _has_different_types(resource)):
+        return True
+    version = stored["metadata"].get("resourceVersion") if resource.since else None
     return int(version) <= resource.since if version else False
+
+
+def _has_different_types(resource: Resource) -> bool:
+    first, *others = (
+        served.version.schema for served in (*resource.versions.values(), *resource.also)
+    )
+    return any(schema != first for schema in others)

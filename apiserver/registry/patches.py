@@ -169,7 +169,7 @@ class Apply(Update):
             writer=ownership.writer(write),
             force=request.options.force,
             versions=ownership.versions(request.resource),
-            predates=ownership.predates(request.resource, write.old),
+            may_not_fit=ownership.may_not_fit(request.resource, write.old),
         )
         write.owners = "recorded"
         try:

@@ -64,7 +64,9 @@ class CustomServed(Served):
     def decode_restored(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
-        """Set defaults and decode metadata; all fields are known, and nulls are intended."""
+        """Set defaults and decode metadata; nulls are intended. An apply may set fields that are
+        pruned: those of a declared struct below a field that preserves unknown ones."""
+        self.schema.prune(obj)
         self.schema.default(obj)
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
         return obj
@@ -286,7 +288,9 @@ def _only_status(obj: Object, old: Object) -> None:
     restored = orjson.loads(orjson.dumps(old))
     obj.clear()
     obj.update(restored)
-    if managed is not None:
+    if managed is None:  # the write could not be typed
+        obj["metadata"].pop("managedFields", None)
+    else:
         obj["metadata"]["managedFields"] = managed
     if present:
         obj["status"] = status

@@ -43,12 +43,18 @@ def apply(
     writer: Writer,
     force: bool = False,
     versions: Versions | None = None,
-    predates: bool = False,
+    may_not_fit: bool = False,
 ) -> Object:
     """`steps` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
     work = steps(
-        live, patch, typed=typed, writer=writer, force=force, versions=versions, predates=predates
+        live,
+        patch,
+        typed=typed,
+        writer=writer,
+        force=force,
+        versions=versions,
+        may_not_fit=may_not_fit,
     )
     return finished(work, convert)
 
@@ -61,13 +67,13 @@ def steps(
     writer: Writer,
     force: bool = False,
     versions: Versions | None = None,
-    predates: bool = False,
+    may_not_fit: bool = False,
 ) -> Steps[Object]:
     """Return the object after `patch` is applied, with its managedFields; `live` is None on create.
 
     Both objects are in the version of the request and are not changed; the result shares no parts
     with them. If nothing changes, the result equals `live`, except for new shared owners.
-    `predates` means that `live` was stored before the schema, so it may not fit.
+    `may_not_fit` means that `live` was stored before the schema or in another version.
     Raises StatusError: 400 for a patch of another version or with managedFields, 409 with a cause
     per conflicting field, 500 for a patch that cannot be typed.
     """
@@ -79,7 +85,7 @@ def steps(
     if not managed.owners and live is not None:
         yield from request.adopt(managed)
     request.configure()
-    if predates:
+    if may_not_fit:
         request.check_live()
     merged = yield from request.run(managed, force=force)
     result: Object = orjson.loads(orjson.dumps(before if merged is None else merged))

@@ -187,11 +187,11 @@ def track_update(
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
-    predates: bool = False,
+    may_not_fit: bool = False,
 ) -> None:
     """`track` with conversions that need no waiting."""
     convert = versions.convert if versions else relabelled
-    work = track(live, new, typed=typed, writer=writer, versions=versions, predates=predates)
+    work = track(live, new, typed=typed, writer=writer, versions=versions, may_not_fit=may_not_fit)
     finished(work, convert)
 
 
@@ -202,15 +202,15 @@ def track(
     typed: TypedSchema,
     writer: Writer,
     versions: Versions | None = None,
-    predates: bool = False,
+    may_not_fit: bool = False,
 ) -> Steps[None]:
     """Set `new["metadata"]["managedFields"]` for an ordinary write by `writer`.
 
     `live` is the old object, None on create. `new` is the object to store. Both are in the version
     of the request. Without `versions`, entries of all versions are read as this version. If an
     object or an entry cannot be typed, no entry remains, as upstream (UpdateNoErrors).
-    `predates` means that `live` was stored before the schema, so it may not fit: only then the
-    whole objects are checked, else their changed parts.
+    `may_not_fit` means that `live` was stored before the schema or in another version: only then
+    the whole objects are checked, else their changed parts.
     """
     if live is None and is_first(new):
         track_first(new, typed, writer)
@@ -221,7 +221,7 @@ def track(
     metadata.pop("managedFields", None)
     if managed.owners or live is None:
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
-        if predates and not (typed.fits(new) and typed.fits(before)):
+        if may_not_fit and not (typed.fits(new) and typed.fits(before)):
             return
         try:
             yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)

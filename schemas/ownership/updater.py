@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import comparison, fieldsets
+from inkube.schemas.ownership import comparison, fieldsets, typedvalidation
 from inkube.schemas.ownership.comparison import UNCHANGED, Comparison
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
@@ -154,11 +154,24 @@ class Updater(NamedTuple):
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
-                typed, old = yield from self._at(live, owned.api_version)
-                _, new = yield from self._at(new, owned.api_version)
-                version_change = typed.compare(old, new) if typed is not self.typed else change
-                seen[owned.api_version] = version_change
+                what, version = "failed to convert {} object", owned.api_version
+                typed, old = yield from self._fitting(live, version, what.format("old"))
+                _, changed = yield from self._fitting(new, version, what.format("new"))
+                version_change = typed.compare(old, changed) if typed is not self.typed else change
+                seen[version] = version_change
         return seen
+
+    def _fitting(
+        self, obj: Object, api_version: str, failure: str
+    ) -> Steps[tuple[TypedSchema, Object]]:
+        """Return what `_at` returns. Raises UntypableError with upstream's text also for a custom
+        resource that does not fit its type in another version."""
+        typed, converted = yield from self._at(obj, api_version)
+        if typed.custom and typed is not self.typed:
+            problems = typed.problems(converted, duplicates=False)
+            if problems:
+                raise UntypableError(f"{failure}: {typedvalidation.text(problems)}")
+        return typed, converted
 
     def _refuse_conflicts(
         self, live: Object, new: Object, change: Comparison, others: Owners
@@ -204,7 +217,10 @@ class Updater(NamedTuple):
         if last.api_version == self.api_version and not fieldsets.difference(last.fields, fields):
             return merged  # all fields are applied again, so no field is removed
         try:
-            typed, before = yield from self._at(merged, last.api_version)
+            failure = (
+                "failed to prune fields: failed to convert merged object to last applied version"
+            )
+            typed, before = yield from self._fitting(merged, last.api_version, failure)
         except Unserved:
             return merged
         claimed = typed.with_parents(last.fields)

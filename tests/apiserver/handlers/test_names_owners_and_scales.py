@@ -152,3 +152,42 @@ async def test_a_scale_of_a_custom_resource_is_not_applied(web, boat):
     refused = await web.patch(f"{BOATS}/scaled/scale?fieldManager=m", body, "apply")
     assert refused.code == 500
     assert "to proper version" in refused.json["message"]
+
+
+def _crates():
+    """A kind with two versions of different types, whose structs drop what they do not declare."""
+
+    def version(name, kind, *, storage):
+        box = {"type": "object", "properties": {"a": {"type": "string"}}}
+        spec = {
+            "type": "object",
+            "x-kubernetes-preserve-unknown-fields": True,
+            "properties": {"size": {"type": kind}, "box": box},
+        }
+        schema = {"type": "object", "properties": {"spec": spec, "status": {"type": "object"}}}
+        return {
+            "name": name, "served": True, "storage": storage, "subresources": {"status": {}},
+            "schema": {"openAPIV3Schema": schema},
+        }  # fmt: skip
+
+    versions = [version("v1", "string", storage=True), version("v2", "integer", storage=False)]
+    names = {"plural": "crates", "singular": "crate", "kind": "Crate", "listKind": "CrateList"}
+    spec = {"group": "own.example.com", "scope": "Cluster", "names": names, "versions": versions}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    return {**definition, "metadata": {"name": "crates.own.example.com"}, "spec": spec}
+
+
+async def test_writes_of_objects_that_do_not_fit_a_version_are_those_of_upstream(web):
+    await web.server.client.create(_crates())
+    await web.server.settled()
+    path = "/apis/own.example.com/{}/crates/c"
+    crate = {"apiVersion": "own.example.com/v1", "kind": "Crate", "metadata": {"name": "c"}}
+    # an apply claims what a struct below preserved fields drops
+    configured = {**crate, "spec": {"size": "3", "box": {"a": "x", "b": 1}, "free": {"b": 1}}}
+    made = await web.patch(f"{path.format('v1')}?fieldManager=m", configured, "apply")
+    assert made.json["spec"] == {"size": "3", "box": {"a": "x"}, "free": {"b": 1}}
+    [entry] = made.json["metadata"]["managedFields"]
+    assert entry["fieldsV1"]["f:spec"]["f:box"] == {"f:a": {}, "f:b": {}}
+    # through the other version the object cannot be typed, so even a write of nothing drops owners
+    changed = await web.patch(f"{path.format('v2')}/status", {"metadata": {}})
+    assert (changed.code, "managedFields" in changed.json["metadata"]) == (200, False)

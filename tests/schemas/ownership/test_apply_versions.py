@@ -137,15 +137,40 @@ def test_a_stored_object_that_no_longer_fits_cannot_be_applied_to_and_loses_its_
     patch = {"apiVersion": V1, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "y"}}
     writer = Writer("two", V1)
     with pytest.raises(StatusError) as caught:
-        rules.apply(live, patch, typed=other, writer=writer, force=True, predates=True)
+        rules.apply(live, patch, typed=other, writer=writer, force=True, may_not_fit=True)
     assert caught.value.code == 500
     assert caught.value.message == (
         "failed to create typed live object (/c; example.com/v1, Kind=Crate): .spec.size: expected"
         " string, got &value.valueUnstructured{Value:5}"
     )
     new = {**live, "metadata": {**live["metadata"], "labels": {"a": "b"}}}
-    managedfields.track_update(live, new, typed=other, writer=writer, predates=True)
+    managedfields.track_update(live, new, typed=other, writer=writer, may_not_fit=True)
     assert "managedFields" not in new["metadata"]
+
+
+def test_an_apply_names_what_does_not_fit_the_version_of_another_manager() -> None:
+    """merge.Updater: the whole object is converted and typed, not only its changed parts."""
+    typed = {V1: _schema(size=INT), V2: _schema(size=TEXT)}
+    versions = Versions(typed, lambda obj, api_version: {**obj, "apiVersion": api_version})
+
+    def applied(live: Object | None, version: str, manager: str, spec: Object) -> Object:
+        patch = {"apiVersion": version, "kind": "Crate", "metadata": {"name": "c"}, "spec": spec}
+        seen = None if live is None else {**live, "apiVersion": version}
+        writer = Writer(manager, version, time="2024-01-01T00:00:00Z")
+        return rules.apply(
+            seen, patch, typed=typed[version], writer=writer, force=True, versions=versions
+        )
+
+    live = applied(None, V2, "one", {"label": "x"})
+    expected = "{}: .spec.size: expected string, got &value.valueUnstructured{{Value:5}}"
+    failures = {
+        "two": "failed to convert new object",
+        "one": "failed to prune fields: failed to convert merged object to last applied version",
+    }
+    for manager, failure in failures.items():
+        with pytest.raises(StatusError) as caught:
+            applied(live, V1, manager, {"size": 5})
+        assert (caught.value.code, caught.value.message) == (500, expected.format(failure))
 
 
 def test_a_container_that_loses_its_last_field_stays_empty_since_1_36() -> None:
