@@ -4,6 +4,7 @@ import json
 import urllib.error
 import urllib.request
 
+import boats
 import pytest
 
 from inkube.apiserver.testing import LoopThread
@@ -50,17 +51,7 @@ def test_a_subresource_is_selected_on_its_own(kube, text):
 
 
 def test_a_short_name_selects_a_kind_that_is_served_later(kube):
-    names = {"plural": "boats", "kind": "Boat", "shortNames": ["bo"]}
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    definition = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "boats.example.com"},
-        "spec": {
-            "group": "example.com", "scope": "Namespaced", "names": names, "versions": [version],
-        },
-    }  # fmt: skip
+    definition = boats.definition({"type": "object"}, names={"shortNames": ["bo"]})
     path = "/apis/example.com/v1/namespaces/default/boats"
     with pytest.warns(UserWarning, match="nothing is served as 'bo'"):
         failing = kube.fail("list", "bo", code=503).__enter__()

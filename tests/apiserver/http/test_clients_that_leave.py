@@ -8,6 +8,7 @@ import asyncio
 import json
 import random
 
+import boats
 import pytest
 from endpoints import BUNDLE
 from endpoints import serving as serving_webhook
@@ -127,19 +128,7 @@ async def test_a_definition_that_is_stored_is_served(server):
 
 
 def definition(group):
-    schema = {"openAPIV3Schema": {"type": "object"}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"boats.{group}"},
-        "spec": {
-            "group": group,
-            "names": {"kind": "Boat", "plural": "boats"},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
+    return boats.definition({"type": "object"}, group=group)
 
 
 async def test_a_deletion_of_many_ends_with_its_client(server):

@@ -7,6 +7,7 @@ limits are processor time: of the whole request, and between two turns of the ev
 import time
 
 import aiohttp
+import boats
 import loopwork
 import pytest
 import pytest_asyncio
@@ -85,18 +86,12 @@ async def test_selectors_of_a_watch_cost_no_more_for_their_terms(server):
 
 
 def crd(columns):
-    names = {"plural": "boats", "kind": "Boat"}
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {
-        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
-        "additionalPrinterColumns": [
-            {"name": f"c{number}", "type": "string", "jsonPath": path}
-            for number, path in enumerate(columns)
-        ],
-    }  # fmt: skip
-    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
-    return {**head, "metadata": {"name": "boats.example.com"}, "spec": spec}
+    listed = [
+        {"name": f"c{number}", "type": "string", "jsonPath": path}
+        for number, path in enumerate(columns)
+    ]
+    return boats.definition(schema, additionalPrinterColumns=listed)
 
 
 COLUMNS = {

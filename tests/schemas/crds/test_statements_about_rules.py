@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import aiohttp
+import boats
 import pytest
 import statements
 
@@ -230,18 +231,7 @@ def definition(schema: Any) -> dict[str, Any]:
     """Return a CRD of ships with the schema of their spec."""
     whole = isinstance(schema, Root)
     top = schema if whole else {"type": "object", "properties": {"spec": schema}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "ships.rules.example"},
-        "spec": {
-            "group": "rules.example",
-            "names": {"plural": "ships", "kind": "Ship"},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
+    return boats.definition(top, "Ship", group="rules.example")
 
 
 async def responses(server: APIServer, schema: Any, specs: list[Any]) -> tuple[list[int], str]:

@@ -3,6 +3,7 @@
 import json
 
 import aiohttp
+import boats
 import pytest
 import statements
 
@@ -26,18 +27,7 @@ def definition(*rules, color_rules=()):
         spec["x-kubernetes-validations"] = list(rules)
     status = {"type": "object", "properties": {"phase": {"type": "string"}}}
     schema = {"type": "object", "properties": {"spec": spec, "status": status}}
-    version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "ships.documents.example"},
-        "spec": {
-            "group": "documents.example",
-            "names": {"plural": "ships", "kind": "Ship"},
-            "scope": "Namespaced",
-            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
-        },
-    }
+    return boats.definition(schema, "Ship", group="documents.example", subresources={"status": {}})
 
 
 def ship(name="a", **spec):

@@ -1,5 +1,6 @@
 """Different checks of custom resources in older minors."""
 
+import boats
 import pytest
 
 from inkube.schemas import crds
@@ -61,26 +62,7 @@ def crd(rule):
             }
         },
     }
-    made, _ = crds.decode(
-        {
-            "apiVersion": "apiextensions.k8s.io/v1",
-            "kind": "CustomResourceDefinition",
-            "metadata": {"name": "boats.example.com"},
-            "spec": {
-                "group": "example.com",
-                "scope": "Namespaced",
-                "names": {"kind": "Boat", "plural": "boats"},
-                "versions": [
-                    {
-                        "name": "v1",
-                        "served": True,
-                        "storage": True,
-                        "schema": {"openAPIV3Schema": schema},
-                    }
-                ],
-            },
-        }
-    )
+    made, _ = crds.decode(boats.definition(schema))
     crds.default(made)
     crds.prepare_create(made)
     return made

@@ -6,7 +6,9 @@
 import copy
 import os
 import random
+from typing import Any
 
+import boats
 import pytest
 
 ROUNDS = int(os.environ.get("INKUBE_FUZZ", "150"))
@@ -98,7 +100,7 @@ def rule(rng):
 def crd(rng, plural):
     """Return a CRD with a random schema."""
     top = {"type": "object", "properties": {"spec": schema(rng), "status": schema(rng, 2)}}
-    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": top}}
+    version: dict[str, Any] = {}
     if rng.random() < 0.5:
         version["subresources"] = {"status": {}}
     if rng.random() < 0.3:
@@ -120,17 +122,7 @@ def crd(rng, plural):
         "kind": plural.title(),
         "listKind": "ListOf" + plural,
     }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.fuzz.example.com"},
-        "spec": {
-            "group": "fuzz.example.com",
-            "scope": "Cluster",
-            "names": names,
-            "versions": [version],
-        },
-    }
+    return boats.definition(top, group="fuzz.example.com", scope="Cluster", names=names, **version)
 
 
 async def one(rng, web, number):
