@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 
 from inkube.apiserver.http import BodyResponse, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import Resources, User
-from inkube.schemas import releases, wordings
+from inkube.schemas import releases, status, wordings
 from inkube.schemas.aggregation import Registration, registrations
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR
@@ -45,6 +45,8 @@ class Discovery:
         self._refresh(await self._resources.definitions())
         groups = self._groups
         if parts in (["api"], ["apis"]):
+            if parts == ["api"] and info.method != "GET":
+                raise status.method_not_allowed()
             return self._root(request, info, parts[0])
         group = "" if parts[0] == "api" else parts[1]
         version = parts[1] if parts[0] == "api" else (parts[2] if len(parts) > 2 else "")
@@ -55,7 +57,8 @@ class Discovery:
             return responses.unknown_path(plain=wording.unknown_is_plain)
         if version and not self._kinds.get(group):
             return responses.plain_not_found()  # local, but not served
-        if version and not wording.allows(info.method, info.verb, "", ("get",)):
+        verb = "get" if info.method == "GET" else info.method  # a method `get` is another one
+        if version and not wording.allows(info.method, verb, "", ("get",)):
             raise wording.method_not_allowed(GVR(group, version, ""), info.verb)
         if version and wording.is_routed:
             negotiation.route(request.headers.get(hdrs.ACCEPT))

@@ -21,7 +21,7 @@ from inkube.apiserver.registry import Lifetime, User
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""The methods that the server accepts: those for which kube-apiserver registers routes."""
+"""The methods for which kube-apiserver registers routes."""
 
 
 class Impersonation(NamedTuple):
@@ -180,9 +180,9 @@ def allow(request: web.BaseRequest, largest: int) -> None:
 
 
 def refusal(request: Request) -> web.Response | None:
-    """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, 405 for a method
-    that is not in METHODS, else None. The connection ends: after `CONNECT`, the client could send
-    anything.
+    """Return 417 for an unknown `Expect`, 505 for an unsupported HTTP version, else None. The
+    connection ends after them, and after each method that is not in METHODS: after `CONNECT`, the
+    client could send anything.
 
     The texts of 417 and 505 are those of Go's net/http: server.go (`expectationFailed`,
     `http1ServerSupportsRequest`).
@@ -195,9 +195,7 @@ def refusal(request: Request) -> web.Response | None:
             505, "505 HTTP Version Not Supported: unsupported protocol version"
         )
     if request.method not in METHODS:
-        response = _closing_response(405, "405 Method Not Allowed")
-        response.headers[hdrs.ALLOW] = ", ".join(sorted(METHODS))
-        return response
+        request.head = request.head._replace(should_close=True)
     return None
 
 

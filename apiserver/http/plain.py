@@ -10,12 +10,14 @@ these errors, and the client would wait for a response that never comes.
 import asyncio
 import functools
 import logging
+import re
 import socket
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal, cast
 
 from aiohttp import __version__, web
 
+from inkube.apiserver.http import unknownmethods
 from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
 
 logger = logging.getLogger(__name__)
@@ -106,11 +108,18 @@ class deciding:  # noqa: N801 # used as a function; a generator takes three time
 class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
-    __slots__ = ("_connection_task", "budget", "is_upgraded", "may_cancel", "pinned_bytes")
+    __slots__ = (
+        "_connection_task", "_server", "_unusual_head", "budget", "is_upgraded", "may_cancel",
+        "pinned_bytes",
+    )  # fmt: skip
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
+        self._server = manager
+        self._unusual_head: re.Match[bytes] | None = None
+        """The head that was received last, if its method may be one that the parser does not
+        know."""
         self.pinned_bytes = 0
         """Bytes that the current response keeps in addition to those of the transport."""
         self.may_cancel: Callable[[], bool] | None = None
@@ -176,11 +185,26 @@ class Connection(web.RequestHandler):
         aiohttp responds to most such bytes. Before 3.14.4, its parser raises the ValueError of a
         URL that cannot be read. Any client can send one, so this is no error of the loop.
         """
+        self._unusual_head = unknownmethods.head(data)
         try:
             super().data_received(data)
         except ValueError as error:
             logger.debug("a client sends bytes that are no request: %s", error)
             abort(self.transport)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Return the response to bytes that aiohttp cannot read, or to a request whose method its
+        parser does not know."""
+        parsed = unknownmethods.message(self._unusual_head, exc)
+        if parsed is None:
+            return super().handle_error(request, status, exc, message)
+        return unknownmethods.deferred(parsed, self, self._server, request.task)
 
     def set_parser(self, parser: Any, *args: Any, **settings: Any) -> None:
         """Let another parser read the bytes; aiohttp calls this for an upgrade."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import json
 
 import pytest
 from aiohttp import HttpVersion11, StreamReader, web
@@ -10,6 +11,7 @@ from aiohttp.http_parser import RawRequestMessage
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
+from inkube import APIServer
 from inkube.apiserver.http.httprequest import Request
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -302,17 +304,65 @@ async def test_a_client_that_has_gone_is_known_to_have_gone():
     await task
 
 
-@pytest.mark.parametrize("method", ["CONNECT", "TRACE", "TRACK", "PROPFIND", "FOO", "get"])
-@pytest.mark.parametrize("target", ["/version", MAPS, "/healthz", "127.0.0.1:22"])
-async def test_other_methods_are_refused_and_end_the_connection(web, method, target):
-    reader, writer = await asyncio.open_connection("127.0.0.1", web.server.port)
+OTHER_METHODS = ["CONNECT", "TRACE", "TRACK", "PROPFIND", "FOO", "get"]
+
+
+async def raw(server, text):
+    """Return the bytes of a server until the end of the connection."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
-        writer.write(f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
-        answer = await reader.read()  # to the end of the connection
+        writer.write(text.encode())
+        return await reader.read()
     finally:
         writer.close()
-    if method not in ("CONNECT", "TRACE", "PROPFIND") or not target.startswith("/"):
-        assert answer.split(b" ", 2)[1] in (b"405", b"400"), "the parser knows no such request"
-    else:
-        assert answer.startswith(b"HTTP/1.1 405 ")
-        assert b"\r\nAllow: DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT\r\n" in answer
+
+
+@pytest.mark.parametrize("method", OTHER_METHODS[1:])  # the target of CONNECT is a host
+@pytest.mark.parametrize(
+    ("target", "code"),
+    [("/version", b"405"), (MAPS, b"405"), ("/api", b"405"), ("/healthz", b"200"), ("/x", b"404")],
+)
+async def test_other_methods_reach_their_path_and_end_the_connection(web, method, target, code):
+    answer = await raw(web.server, f"{method} {target} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 " + code)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    if code == b"405":
+        assert b'"MethodNotAllowed"' in answer
+
+
+@pytest.mark.parametrize("loop", ["fast", "plain"])
+async def test_other_methods_are_authenticated_and_authorized(loop, tmp_path):
+    users, log = tmp_path / "tokens.csv", tmp_path / "audit"
+    users.write_text("of-jane,jane,1\nof-admin,admin,2,system:masters\n")
+    codes = []
+    async with APIServer(
+        authorization_mode="RBAC", token_auth_file=users, http=loop, audit_log=log
+    ) as server:
+        for method in OTHER_METHODS:
+            for token in ("wrong", "of-jane", "of-admin"):
+                head = f"{method} {MAPS} HTTP/1.1\r\nHost: localhost"
+                answer = await raw(server, f"{head}\r\nAuthorization: Bearer {token}\r\n\r\n")
+                codes.append(int(answer.split()[1]))
+    assert codes == [401, 403, 405] * len(OTHER_METHODS)
+    events = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [each["responseStatus"]["code"] for each in events] == codes
+    assert {each["verb"] for each in events} == {""}
+
+
+async def test_a_body_that_looks_like_a_request_is_not_one(web):
+    text = f"FOO {MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head = f"POST {MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(text)}\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", web.server.port)
+    try:
+        writer.write(head.encode())
+        await writer.drain()
+        writer.write(2 * text.encode())  # the body, and another request with the same bytes
+        answer = await reader.read()
+    finally:
+        writer.close()
+    assert b'"code": 405' not in answer
+
+
+async def test_a_long_method_is_no_request(web):
+    answer = await raw(web.server, f"{'A' * 65} {MAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.0 400 ")
