@@ -14,7 +14,7 @@ from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.patch import ordering
-from inkube.schemas.patch.merge import without_nulls
+from inkube.schemas.patch.mergepatch import without_nulls
 
 Schema = dict[str, Any]
 _MARK = "$patch"

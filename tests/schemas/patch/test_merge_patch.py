@@ -1,6 +1,8 @@
 """JSON merge patch."""
 
 import copy
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -56,3 +58,11 @@ def test_fields_the_patch_does_not_name_stay(obj, change):
     merged = patch.merge(obj, change)
     for key in obj.keys() - change.keys():
         assert merged[key] == obj[key]
+
+
+def test_a_strategic_patch_before_it_leaves_the_merge_patch_callable():
+    code = (
+        "from inkube.schemas import patch; patch.strategic({}, {}, None); "
+        "assert patch.merge({'a': 1}, {'a': None}) == {}"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
