@@ -35,17 +35,17 @@ def head(data: bytes) -> re.Match[bytes] | None:
     return None if data.startswith(KNOWN) else _HEAD.match(data)
 
 
-def message(found: "re.Match[bytes] | None", error: BaseException | None) -> Any:
+def message(head: "re.Match[bytes] | None", error: BaseException | None) -> Any:
     """Return the RawRequestMessage of a head if its method is what the parser refused, else None.
 
     The error must be about its line, and there must be one such line: the same bytes can be in the
     body of an earlier request. The connection ends after it, because its body is not read.
     """
-    if found is None or not isinstance(error, BadHttpMethod):
+    if head is None or not isinstance(error, BadHttpMethod):
         return None
-    method, target, minor, fields = found.groups()
-    line = found[0].partition(b"\r\n")[0]
-    if repr(line) not in error.message or found.string.count(line) > 1:
+    method, target, minor, fields = head.groups()
+    line = head[0].partition(b"\r\n")[0]
+    if repr(line) not in error.message or head.string.count(line) > 1:
         return None
     pairs = [each.split(b":", 1) for each in fields.split(b"\r\n")[:-1]]
     raw_headers = tuple((name, value.strip(b" \t")) for name, value in pairs)
@@ -71,15 +71,15 @@ class Deferred(web.StreamResponse):
     ) -> None:
         super().__init__()
         self.force_close()
-        self._wanted = request
+        self._request = request
         self._handler = handler
         self._response: web.StreamResponse | None = None
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
         """Make the response and send its head. `request` is aiohttp's for bytes without a
         request."""
-        self._response = await self._handler(self._wanted)
-        return await self._response.prepare(self._wanted)
+        self._response = await self._handler(self._request)
+        return await self._response.prepare(self._request)
 
     async def write_eof(self, data: bytes = b"") -> None:
         """Send the end of the response."""
