@@ -401,7 +401,9 @@ async def _join_workers(
             access=workers.ForwardedAccess(),
             origins=_NO_ORIGINS,
             guard=Guard(loopback_only=False),
-            # the worker that forwards a request has counted and logged it, and applied faults
+            # the worker that forwards a request has given it seats, counted and logged it, and
+            # applied faults
+            flows=Flows(parts.core.base.store, parts.core.resources, Samples(), seats=0),
             metrics=Metrics(),
             samples=Samples(),
             faults=None,

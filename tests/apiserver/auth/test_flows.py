@@ -69,6 +69,34 @@ async def test_a_flow_schema_of_a_user_matches_by_its_precedence(session):
     assert headers[SCHEMA] != made
 
 
+async def test_a_flow_schema_is_in_force_on_each_server_of_a_shared_store(tmp_path):
+    everything = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+    jane = {"kind": "User", "user": {"name": "jane"}}
+    spec = {
+        "priorityLevelConfiguration": {"name": "exempt"},
+        "matchingPrecedence": 2,
+        "rules": [{"subjects": [jane], "nonResourceRules": [everything]}],
+    }
+    body = {"metadata": {"name": "janes"}, "spec": spec}
+    async with (
+        APIServer(data=tmp_path / "shared.db") as one,
+        APIServer(data=tmp_path / "shared.db") as other,
+        aiohttp.ClientSession(one.url) as of_one,
+        aiohttp.ClientSession(other.url) as of_other,
+    ):
+        catch_all = await uid_of(of_other, "flowschemas", "global-default")
+        _, before = await read(of_other, "/version", **JANE)
+        assert before[SCHEMA] == catch_all
+        async with of_one.post(f"{GROUP}/flowschemas", json=body) as answer:
+            made = (await answer.json())["metadata"]["uid"]
+        _, after = await read(of_other, "/version", **JANE)
+        assert after[SCHEMA] == made
+        async with of_other.delete(f"{GROUP}/flowschemas/janes") as answer:
+            assert answer.status == 200
+        _, last = await read(of_one, "/version", **JANE)
+        assert last[SCHEMA] == catch_all
+
+
 NARROW: dict[str, Any] = {"max_requests_inflight": 1, "max_mutating_requests_inflight": 1}
 JANE = {"Impersonate-User": "jane"}
 
