@@ -201,6 +201,9 @@ class Definition:
     deletes_in_phases: bool = False
     """Whether the kind has its own deletion, which `Strategy.prepare_for_delete` starts. The errors
     of failed preconditions then have other texts."""
+    is_uncached: bool = False
+    """Whether kube-apiserver has no watch cache for the kind, whose lists of any version would
+    ignore a limit (cacher.go, computeListLimit)."""
     dependents: Literal["delete", "orphan", "ignore"] = "delete"
     """The default propagation of a DELETE to dependents; `ignore`: requests cannot select one."""
     permanent: tuple[tuple[str, ...], str] = ((), "")

@@ -109,4 +109,6 @@ def refusal(attributes: Attributes, reason: str = "") -> status.StatusError:
         )
     if reason:
         text = f"{text}: {reason}"
-    return status.forbidden(attributes.group, attributes.resource, attributes.name, text)
+    error = status.forbidden(attributes.group, attributes.resource, attributes.name, text)
+    error.headers["X-Content-Type-Options"] = "nosniff"  # responsewriters.Forbidden
+    return error

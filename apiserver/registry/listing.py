@@ -69,7 +69,8 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
         request.warn(f"{key} is damaged and left out")
     matches = matcher(request, options)
     name = single_name(request, options)
-    pages = options.limit > 0 and not (name and not options.resource_version)
+    cached = options.resource_version == "0" and not request.resource.definition.is_uncached
+    pages = options.limit > 0 and not cached and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
         return await _page(registry, request, options, matches)
     await versions.settle(store, options.resource_version, versions.of_list)

@@ -153,3 +153,16 @@ async def test_unknown_fields_of_a_patched_scale_are_told_in_their_order(web, bo
     patch = {"spec": {"size": 3, "any": 1, "replicas": 2}}
     warnings = (await web.patch(f"{BOATS}/scaled/scale", patch)).warnings
     assert [each.partition("spec.")[2] for each in warnings] == ['any\\""', 'size\\""']
+
+
+@pytest.mark.parametrize(("plural", "pages"), [("configmaps", False), ("events", True)])
+async def test_a_list_of_any_version_is_whole_if_upstream_has_it_in_its_cache(web, plural, pages):
+    path = f"/api/v1/namespaces/default/{plural}"
+    for name in ("whole-a", "whole-b"):
+        body = {"metadata": {"name": name, "namespace": "default"}}
+        made = await web.ask("POST", path, {**body, "involvedObject": {"namespace": "default"}})
+        assert made.code == 201
+    for query, has_more in (("&resourceVersion=0", pages), ("", True)):
+        listed = (await web.ask("GET", f"{path}?limit=1{query}")).json
+        assert ("continue" in listed["metadata"]) is has_more
+        assert (len(listed["items"]) == 1) is has_more
