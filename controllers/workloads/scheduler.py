@@ -336,6 +336,7 @@ class Scheduler:
             return await self._handle_failure(key, pod, message, nominated=keeps)
         name = victims.node.name
         self._nodes.nominate(wish.as_placed, name)  # before anything is awaited
+        self._pending.setdefault(key, -math.inf)  # victims can be gone before it is told
         # As in kube-scheduler, the pod gets its nominated node after the deletion of the victims.
         await self._evict(pod, victims)
         await self._clear_nominations(name, wish.as_placed)

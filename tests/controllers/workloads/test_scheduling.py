@@ -198,12 +198,12 @@ def with_priorities(kube, **values):
         kube.client.create({**head, "metadata": {"name": name}, "value": value})
 
 
-def on_tiny(kube, name, cpu, **meta):
+def on_tiny(kube, name, cpu, annotations=None, **spec):
     """Create a pod with the priority of its name, which only the node "tiny" takes."""
     only = {"kubernetes.io/hostname": "tiny"}
-    spec = {"containers": asking(cpu), "nodeSelector": only, "priorityClassName": name}
+    spec = {"containers": asking(cpu), "nodeSelector": only, "priorityClassName": name, **spec}
     made = w.pod(name, **spec)
-    made["metadata"] |= meta
+    made["metadata"]["annotations"] = annotations or {}
     kube.client.create(made)
     kube.settled()
 
@@ -225,6 +225,16 @@ def test_room_is_kept_for_a_nominated_pod(kube):
     assert placed(kube, "high") == "tiny"
     assert "nominatedNodeName" not in kube.client.get(w.PODS, "high", "default")["status"]
     assert placed(kube, "middle") is None
+
+
+def test_a_pod_takes_the_room_of_victims_that_end_at_once(kube):
+    """The deletion of the last victim can precede the report about the pod."""
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, high=9)
+    on_tiny(kube, "low", "800m", terminationGracePeriodSeconds=0)
+    on_tiny(kube, "high", "900m")
+    assert placed(kube, "high") == "tiny"
 
 
 def test_a_more_important_pod_takes_the_place_of_a_nominated_one(kube):
