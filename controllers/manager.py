@@ -12,7 +12,7 @@ run in each server (`Controller.everywhere`).
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
@@ -288,9 +288,19 @@ class Manager:
         for running in self._running_controllers.values():
             running.observe(observe)
 
-    def queues(self) -> "dict[str, WorkQueue[Key]]":
-        """Return the queues of the running controllers, by their names."""
-        return {name: each.queue for name, each in self._running_controllers.items()}
+    def figures(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the metrics of the queues of the running controllers: the name of a metric, that
+        of a queue, and the value."""
+        for name, controller in self._running_controllers.items():
+            queue, working = controller.queue, controller.queue.working_seconds()
+            for metric, number in (
+                ("adds_total", queue.added_count),
+                ("depth", queue.depth),
+                ("longest_running_processor_seconds", max(working, default=0.0)),
+                ("retries_total", queue.retried_count),
+                ("unfinished_work_seconds", sum(working)),
+            ):
+                yield f"workqueue_{metric}", name, str(number)
 
     def add(self, controller: Controller) -> None:
         """Add a controller, and start it if the manager runs. Raises ValueError if a controller

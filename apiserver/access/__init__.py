@@ -1,4 +1,4 @@
-"""Access to a server: authentication, authorization and TLS from its options, and kubeconfigs.
+"""Access to a server: authentication, authorization, TLS and audit from its options; kubeconfigs.
 
 Input: options, keys and the store. Output: a `Security` for the composition root (`security`), and
 the text of a kubeconfig for a running server (`kubeconfig`).

@@ -7,7 +7,6 @@ Requests of the console itself are left out.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 
 import orjson
 from aiohttp import web
@@ -33,16 +32,14 @@ LEFT_OUT = "console.inkube.dev/left-out"
 _HIDDEN = frozenset({"secrets", "serviceaccounts/token", "tokenreviews"})
 _EXCLUDED_PATHS = ("/console", PATH)
 
-Listen = Callable[["http.audit.Listener"], Callable[[], None]]
-"""Registers a listener for finished requests; the result removes it."""
-
 
 class RequestLog:
     """The events of a server, and the clients that read them; see the module's docstring."""
 
-    def __init__(self, listen: Listen) -> None:
-        self._listen = listen
-        self._stop: Callable[[], None] | None = None
+    def __init__(self, recorders: "list[http.audit.Listener]") -> None:
+        self._recorders = recorders
+        """Called for each finished request; it has `_recorder` while clients read."""
+        self._recorder = self.record
         self._events: deque[bytes] = deque()
         self._bytes = 0
         self._total = 0
@@ -109,15 +106,14 @@ class RequestLog:
         self._news.set()
 
     def _arrive(self) -> None:
+        if not self._listeners:
+            self._recorders.append(self._recorder)
         self._listeners += 1
-        if self._stop is None:
-            self._stop = self._listen(self.record)
 
     def _leave(self) -> None:
         self._listeners -= 1
-        if not self._listeners and self._stop is not None:
-            self._stop()
-            self._stop = None
+        if not self._listeners:
+            self._recorders.remove(self._recorder)
             self._events.clear()  # later events would not follow directly
             self._bytes = 0
 

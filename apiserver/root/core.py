@@ -88,21 +88,13 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     hooks = _webhooks(options, base, guards, addresses, samples, exit_stack)
     declared_kinds = DeclaredKinds()
     chain = plugins.in_order(
+        options,
         store,
         resources,
         guards,
         declared_kinds=declared_kinds,
         dispatcher=hooks.dispatcher,
         system_fields=system_fields,
-        toleration_seconds=(
-            options.default_not_ready_toleration_seconds,
-            options.default_unreachable_toleration_seconds,
-        ),
-        allow_privileged=options.allow_privileged,
-        minor=options.release.minor,
-        config_file=options.admission_control_config_file,
-        enabled=options.enable_admission_plugins,
-        disabled=options.disable_admission_plugins,
     )
     registry = Registry(
         store,

@@ -10,6 +10,7 @@ from inkube.apiserver import admission, webhooks
 from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
 from inkube.apiserver.auth import Authorizer
+from inkube.apiserver.configuration import Options
 from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemFields
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
@@ -44,6 +45,7 @@ pods in tests need no account."""
 
 
 def in_order(
+    options: Options,
     store: Store,
     resources: Resources,
     security: Security,
@@ -51,24 +53,23 @@ def in_order(
     declared_kinds: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     system_fields: SystemFields,
-    toleration_seconds: tuple[int, int],
-    allow_privileged: bool,
-    minor: int,
-    config_file: Path | None,
-    enabled: Collection[str],
-    disabled: Collection[str],
 ) -> list[Plugin | LatePlugin]:
     """Return every plugin except the disabled ones and the `OPTIONAL` ones that are not enabled.
 
-    The result of `dispatcher` calls webhooks. `toleration_seconds` are those of pods on nodes that
-    are not ready and not reachable. `config_file` configures plugins. Raises ValueError for the
-    name of an unknown plugin, and for an invalid configuration.
+    The result of `dispatcher` calls webhooks. Raises ValueError for the name of an unknown plugin,
+    and for an invalid configuration.
     """
+    minor, config_file = options.release.minor, options.admission_control_config_file
+    enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
     settings = _settings(config_file, {*enabled} - {*disabled}, {*enabled, *disabled})
     authorizer = security.authorizer
+    seconds = (
+        options.default_not_ready_toleration_seconds,
+        options.default_unreachable_toleration_seconds,
+    )
     every: list[Plugin | LatePlugin] = [
-        _late_plugin(
+        _late(
             "NamespaceAutoProvision",
             None,
             lambda: admission.NamespaceAutoProvision(store, resources),
@@ -76,88 +77,76 @@ def in_order(
         NamespaceLifecycle(store),
         *security.rights,
         *_device_rights(authorizer, minor),
-        _late_plugin("NamespaceExists", None, lambda: admission.NamespaceExists(store)),
-        _late_plugin(
-            "LimitPodHardAntiAffinityTopology", (_PODS,), lambda: admission.HardTopologies()
-        ),
-        _late_plugin("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
-        _late_plugin(
+        _late("NamespaceExists", None, lambda: admission.NamespaceExists(store)),
+        _late("LimitPodHardAntiAffinityTopology", (_PODS,), lambda: admission.HardTopologies()),
+        _late("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
+        _late(
             "ServiceAccount",
             (_PODS,),
             lambda: admission.ServiceAccounts(store, system_fields.generate_name),
         ),
-        _late_plugin(
+        _late(
             "NodeRestriction",
             _OF_NODES,
             lambda: admission.NodeRestriction(store, authorizer, minor),
         ),
-        _late_plugin("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
-        _late_plugin("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
-        *(() if allow_privileged else (admission.Unprivileged(),)),
+        _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
+        _late("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
+        *(() if options.allow_privileged else (admission.Unprivileged(),)),
         PodSecurity(store, settings().pod_security if config_file else None),
-        _late_plugin(
+        _late(
             "PodNodeSelector",
             (_PODS,),
             lambda: admission.NamespaceSelectors(store, settings().node_selectors),
         ),
-        _late_plugin("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
-        _late_plugin(
+        _late("Priority", (_PODS, _CLASSES), lambda: admission.Priority(store)),
+        _late(
             "DefaultTolerationSeconds",
             (_PODS,),
-            lambda: admission.DefaultTolerationSeconds(*toleration_seconds),
+            lambda: admission.DefaultTolerationSeconds(*seconds),
         ),
-        _late_plugin(
+        _late(
             "PodTolerationRestriction",
             (_PODS,),
             lambda: admission.NamespaceTolerations(
                 store, settings().default_tolerations, settings().allowed_tolerations
             ),
         ),
-        _late_plugin(
+        _late(
             "EventRateLimit",
             _EVENTS,
             lambda: admission.EventRateLimit(
                 settings().event_limits, lambda: system_fields.now().timestamp()
             ),
         ),
-        _late_plugin(
-            "ExtendedResourceToleration",
-            (_PODS,),
-            lambda: admission.ExtendedResourceTolerations(),
+        _late(
+            "ExtendedResourceToleration", (_PODS,), lambda: admission.ExtendedResourceTolerations()
         ),
-        _late_plugin(
-            "DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)
-        ),
-        _late_plugin(
+        _late("DefaultStorageClass", (_CLAIMS,), lambda: admission.DefaultStorageClass(store)),
+        _late(
             "StorageObjectInUseProtection",
             (_CLAIMS, _VOLUMES, _ATTRIBUTES),
             lambda: admission.StorageProtection(),
         ),
-        _late_plugin(
+        _late(
             "OwnerReferencesPermissionEnforcement",
             None,
             lambda: admission.OwnerRights(resources, authorizer),
         ),
-        _late_plugin(
-            "PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)
-        ),
-        _late_plugin("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
-        _late_plugin(
+        _late("PersistentVolumeClaimResize", (_CLAIMS,), lambda: admission.ClaimResize(store)),
+        _late("RuntimeClass", (_PODS,), lambda: admission.RuntimeClasses(store)),
+        _late(
             "CertificateApproval", (_REQUESTS,), lambda: admission.CertificateApproval(authorizer)
         ),
-        _late_plugin(
-            "CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)
-        ),
-        _late_plugin(
+        _late("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
+        _late(
             "CertificateSubjectRestriction",
             (_REQUESTS,),
             lambda: admission.CertificateSubjectRestriction(),
         ),
-        _late_plugin(
-            "DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)
-        ),
-        _late_plugin("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
-        _late_plugin("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
+        _late("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
+        _late("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
+        _late("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
         *_changes_of_pods(store, minor),
         policies.MutatingPolicies(store, resources, authorizer),
         MutatingWebhooks(store, dispatcher, settings().mutating_users if config_file else None),
@@ -174,7 +163,7 @@ def in_order(
 def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]:
     if not gates.is_on("DRAResourceClaimGranularStatusAuthorization", minor):
         return ()
-    return (_late_plugin("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
+    return (_late("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
 
 
 def _changes_of_pods(store: Store, minor: int) -> tuple[LatePlugin, ...]:
@@ -217,7 +206,7 @@ def _unstartable(name: str, why: str) -> ValueError:
     return ValueError(f'failed to apply admission: couldn\'t init admission plugin "{name}": {why}')
 
 
-def _late_plugin(
+def _late(
     name: str, kinds: Collection[tuple[str, str]] | None, create: Callable[[], Plugin]
 ) -> LatePlugin:
     return LatePlugin(name, kinds, Lazy(create))

@@ -10,14 +10,12 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Self
 
 from inkube import controllers
 from inkube.apiserver import (
     access,
     actions,
-    auth,
     console,
     control,
     discovery,
@@ -39,7 +37,6 @@ from inkube.apiserver.registry import Samples
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress
-from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Lazy
 
 _SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
@@ -100,13 +97,13 @@ async def start_serving(
     core, listener = parts.core, parts.core.listener
     options, worker = core.options, core.options.worker
     listeners: list[http.audit.Listener] = []
-    audit = await _audit_log(options, stack)
+    audited = options.audit_policy_file, options.audit_log, options.audit_webhook_config_file
+    audit = access.auditing.audit_log(options, stack) if any(audited) else None
     if audit is not None:
-        stack.callback(audit.close)
         listeners.append(audit.write)
     streaming_parts = StreamingParts(
         Lazy(lambda: subresources.containers.Sessions()),
-        Lazy(lambda: console.RequestLog(_listen_to(listeners))),
+        Lazy(lambda: console.RequestLog(listeners)),
     )
     siblings = None if worker is None else workers.Siblings(worker)
     limits = Limits.of(core)
@@ -235,7 +232,7 @@ def _endpoints(
     def gauges() -> Iterator[tuple[str, ...]]:
         core.manager.observe_queues(observe_work)  # from the first time that metrics are read
         yield from limits.figures()
-        yield from _queue_figures(core.manager)
+        yield from core.manager.figures()
 
     return Endpoints(
         Metrics(),
@@ -251,20 +248,6 @@ def _endpoints(
         lambda: core.listener.server.connection_loop,
         siblings,
     )
-
-
-def _queue_figures(manager: Manager) -> Iterator[tuple[str, ...]]:
-    """Yield the metrics of the queues of controllers, as `Limits.figures`."""
-    for name, queue in manager.queues().items():
-        working = queue.working_seconds()
-        for figure, number in (
-            ("adds_total", queue.added_count),
-            ("depth", queue.depth),
-            ("longest_running_processor_seconds", max(working, default=0.0)),
-            ("retries_total", queue.retried_count),
-            ("unfinished_work_seconds", sum(working)),
-        ):
-            yield f"workqueue_{figure}", name, str(number)
 
 
 def _paths(
@@ -430,67 +413,3 @@ async def _join_workers(
 def _groups_of(start_modules: "Sequence[controllers.ModuleParts]") -> Iterator[str]:
     """Return the groups of the kinds with a model of modules that are built at the start."""
     return (kind.definition.group for module in start_modules for kind in module.kinds)
-
-
-async def _audit_log(
-    options: Options, stack: contextlib.AsyncExitStack
-) -> "http.audit.AuditLog | None":
-    """Return the audit log, or None without the options. Reads the audit policy in any case. Raises
-    OSError, ValueError."""
-    path = options.audit_policy_file
-    policy = None if path is None else http.audit.read_policy(path)
-    sinks: list[http.audit.Sink] = []
-    if options.audit_log is not None:
-        settings = http.auditfiles.Settings(
-            options.audit_log_format,
-            options.audit_log_maxsize,
-            options.audit_log_maxbackup,
-            options.audit_log_maxage,
-            options.audit_log_compress,
-            options.audit_log_mode,
-        )
-        file = http.auditfiles.AuditFile(options.audit_log, settings)
-        limit, size = options.audit_log_truncate_enabled, options.audit_log_truncate_max_event_size
-        sinks.append(http.auditfiles.Truncated(file, size) if limit else file)
-    if options.audit_webhook_config_file is not None:
-        webhook = _audit_webhook(options, options.audit_webhook_config_file, stack)
-        limit = options.audit_webhook_truncate_enabled
-        size = options.audit_webhook_truncate_max_event_size
-        sinks.append(http.auditfiles.Truncated(webhook, size) if limit else webhook)
-    return http.audit.AuditLog(sinks, policy) if sinks else None
-
-
-def _audit_webhook(
-    options: Options, config: Path, stack: contextlib.AsyncExitStack
-) -> "auth.AuditWebhook":
-    """Return the webhook for audit events. Raises OSError, ValueError."""
-    client = auth.Outgoing(options.release)
-    stack.push_async_callback(client.close)
-    limits_batches = options.audit_webhook_batch_throttle_enable
-    sink = auth.AuditWebhook(
-        auth.Webhook(auth.webhookcalls.read(config), client, tries=1),
-        auth.Batches(
-            options.audit_webhook_mode,
-            options.audit_webhook_batch_buffer_size,
-            options.audit_webhook_batch_max_size,
-            options.audit_webhook_batch_max_wait,
-            options.audit_webhook_batch_throttle_qps if limits_batches else 0.0,
-            options.audit_webhook_batch_throttle_burst,
-            options.audit_webhook_initial_backoff,
-        ),
-    )
-    stack.push_async_callback(sink.drain)
-    return sink
-
-
-def _listen_to(
-    listeners: "list[http.audit.Listener]",
-) -> "Callable[[http.audit.Listener], Callable[[], None]]":
-    """Return a function that adds a listener for finished requests, and returns a function that
-    removes it."""
-
-    def listen(listener: "http.audit.Listener") -> Callable[[], None]:
-        listeners.append(listener)
-        return lambda: listeners.remove(listener)
-
-    return listen

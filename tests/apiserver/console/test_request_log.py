@@ -108,7 +108,7 @@ async def test_no_request_is_kept_without_a_listener(web_of, monkeypatch):
 
 
 async def test_the_number_of_kept_requests_is_bounded():
-    log = requestlog.RequestLog(lambda listener: lambda: None)
+    log = requestlog.RequestLog([])
     for number in range(requestlog.MAX_RECORDS + 10):
         log._append(b"%d\n" % number)
     assert (len(log._events), log._events[0]) == (requestlog.MAX_RECORDS, b"10\n")

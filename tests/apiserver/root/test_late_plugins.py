@@ -1,5 +1,6 @@
 """Admission plugins for few kinds are created at the first write of such a kind, and miss none."""
 
+from dataclasses import replace
 from typing import get_args
 
 import inkube
@@ -22,19 +23,19 @@ plugins:
 async def test_a_late_plugin_is_asked_about_every_kind_it_handles(tmp_path):
     (tmp_path / "config").write_text(CONFIG)
     async with inkube.APIServer() as server:
+        options = replace(
+            server.parts.core.options,
+            admission_control_config_file=tmp_path / "config",
+            enable_admission_plugins=tuple(plugins.OPTIONAL - names.UNSUPPORTED.keys()),
+        )
         every = plugins.in_order(
+            options,
             server.store,
             server.resources,
             server.security,
             declared_kinds=Plugin(),
             dispatcher=server.parts.core.webhooks.dispatcher,
             system_fields=server.parts.core.base.system_fields,
-            toleration_seconds=(300, 300),
-            allow_privileged=False,
-            minor=36,
-            config_file=tmp_path / "config",
-            enabled=plugins.OPTIONAL - names.UNSUPPORTED.keys(),
-            disabled=(),
         )
         kinds = list(server.resources)
         for late in (each for each in every if isinstance(each, LatePlugin)):
