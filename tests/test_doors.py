@@ -74,3 +74,12 @@ def test_a_stub_names_what_is_in_its_room() -> None:
         if module != f"inkube.{room}" and not module.startswith(f"inkube.{room}.")
     ]
     assert foreign == []
+
+
+def test_no_module_hides_a_name_of_its_room() -> None:
+    assert House(ROOT).hidden() == []
+
+
+def test_a_hidden_name_is_found(house: Path) -> None:
+    (house / "schemas" / "room" / "known.py").touch()
+    assert House(house).hidden() == ["inkube.schemas.room.known"]

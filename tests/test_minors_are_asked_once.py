@@ -20,7 +20,7 @@ BUILDERS = {
     "apiserver/root/plugins.py": {"_device_rights", "_changes_of_pods"},
     "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
-    "schemas/builtin/definitions.py": {"_version"},
+    "schemas/builtin/kinddefinitions.py": {"_version"},
     "schemas/builtin/resources.py": {"_in_range"},
     "schemas/builtin/rules/filling.py": {"_compile", "_gated_lines"},
     "schemas/builtin/rules/gates.py": {"default"},

@@ -6,7 +6,7 @@ and cells of tables. The registry uses `strategies`, discovery uses `definitions
 """
 
 from inkube.schemas import lazy
-from inkube.schemas.builtin.definitions import by_name, definitions
+from inkube.schemas.builtin.kinddefinitions import by_name, definitions
 from inkube.schemas.builtin.resources import Resource
 
 __all__ = ["Resource", "by_name", "definitions"]

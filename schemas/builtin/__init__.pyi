@@ -20,8 +20,8 @@ from inkube.schemas.builtin import strategies as strategies
 from inkube.schemas.builtin import tolerations as tolerations
 from inkube.schemas.builtin import unstructured as unstructured
 from inkube.schemas.builtin.decoding import patch_refusal as patch_refusal
-from inkube.schemas.builtin.definitions import by_name as by_name
-from inkube.schemas.builtin.definitions import definitions as definitions
+from inkube.schemas.builtin.kinddefinitions import by_name as by_name
+from inkube.schemas.builtin.kinddefinitions import definitions as definitions
 from inkube.schemas.builtin.lookup import strategy_of as strategy_of
 from inkube.schemas.builtin.podsecurity import standards as standards
 from inkube.schemas.builtin.podsecurity.standards import Level as Level

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from inkube.schemas import caches, releases
 from inkube.schemas.builtin import strategies
-from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.builtin.kinddefinitions import by_name
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.definitions import Definition
 

@@ -17,7 +17,7 @@ import pytest
 import served
 
 from inkube.apiserver.server import APIServer
-from inkube.schemas.builtin.definitions import definitions
+from inkube.schemas.builtin.kinddefinitions import definitions
 
 TIMES = 4
 SMALL = 1600 if served.LONG else 400

@@ -49,6 +49,19 @@ class House:
             if f"{module}.{name}".rstrip(".") == package
         ]
 
+    def hidden(self) -> list[str]:
+        """Return the names that a room loads late and that one of its modules hides, because an
+        import of the module `merge` sets the attribute `merge` of the room."""
+        return [
+            f"{module}.{name}"
+            for path in self._files("__init__.pyi")
+            for module in [_module(path.relative_to(self._tree))]
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.ImportFrom) and node.module != module
+            for name in (each.asname or each.name for each in node.names)
+            if f"{module}.{name}" in self._modules
+        ]
+
     def _files(self, *patterns: str) -> Iterator[Path]:
         for root in ROOTS:
             for pattern in patterns:

@@ -54,6 +54,7 @@ async def test_a_token_in_a_secret_is_valid_while_it_is_there(tmp_path):
         assert (found.user.name, found.user.uid) == (NAME, uid)
         assert "system:serviceaccounts:default" in found.user.groups
         assert found.audiences == server.security.authenticator.accounts.audiences
+        assert "labels" not in (await client.get("v1/secrets", "long", "default"))["metadata"]
         for other, error in (
             (issued(key, uid, more=1), "Token does not match server's copy"),
             (issued(key, uid, sub="me"), "sub claim is invalid"),

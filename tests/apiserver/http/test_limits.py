@@ -121,7 +121,7 @@ async def test_refused_requests_do_not_grow_the_metrics(web):
 async def test_the_metrics_show_what_caches_hold(web):
     await web.ask("GET", MAPS)
     lines = (await web.ask("GET", "/metrics")).body.decode().splitlines()
-    name = 'inkube_cache_entries{cache="schemas.builtin.definitions.definitions"}'
+    name = 'inkube_cache_entries{cache="schemas.builtin.kinddefinitions.definitions"}'
     [value] = [line.partition(" ")[2] for line in lines if line.startswith(name)]
     assert float(value) >= 1, "one list for each minor that the process serves"
 

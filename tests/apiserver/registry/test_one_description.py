@@ -18,7 +18,7 @@ from inkube.controllers.endpoints import Reply, Subresource
 from inkube.controllers.kinds import KindModule
 from inkube.schemas import crds, definitions, releases
 from inkube.schemas.builtin import lookup, resources, served
-from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.builtin.kinddefinitions import by_name
 from inkube.schemas.crds import definition
 from inkube.schemas.crds.definition import to_definition
 from inkube.schemas.definitions import Definition, Version
@@ -26,7 +26,7 @@ from inkube.schemas.models import Model
 from inkube.schemas.models import Resource as Kind
 from inkube.schemas.openapi import paths
 
-builtin_definitions = import_module("inkube.schemas.builtin.definitions")
+builtin_definitions = import_module("inkube.schemas.builtin.kinddefinitions")
 """The module, because the room exports a function of the same name."""
 VERBS = ("create", "delete", "get", "list")
 LOOK = definitions.Subresource("look", "Look", verbs=("get",))

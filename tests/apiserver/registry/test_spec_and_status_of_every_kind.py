@@ -5,7 +5,7 @@ import copy
 import pytest
 import samples
 
-from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.builtin.kinddefinitions import by_name
 
 CONDITION = {
     "type": "example.com/Own", "status": "True", "reason": "Told", "message": "m",

@@ -6,7 +6,7 @@ import pytest
 import validstructs
 
 from inkube.schemas.builtin import lookup
-from inkube.schemas.builtin.definitions import by_name
+from inkube.schemas.builtin.kinddefinitions import by_name
 from inkube.schemas.builtin.rules.kinds import name_of
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.definitions import Definition
