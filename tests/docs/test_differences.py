@@ -49,6 +49,7 @@ SHOWN = {
     "A watch has its seats": "tests/apiserver/auth/test_isolation.py",
     "Each worker": "tests/apiserver/workers/test_several_processes.py",
     "Tokens are signed": "test_signatures_of_tokens",
+    "The use of a token": "tests/apiserver/auth/test_tokens_in_secrets.py",
     "Allocated addresses": "tests/apiserver/registry/test_service_ranges.py",
     "A ServiceCIDR": "tests/apiserver/registry/test_service_ranges.py",
     "A status of a ResourceClaim": "tests/apiserver/auth/test_rights_to_devices.py",
