@@ -29,6 +29,7 @@ _SERVICE_RANGE = "10.0.0.0/16"
 _PORTS = re.compile(r"[0-9]{1,5}-[0-9]{1,5}", re.ASCII)
 _HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
 _ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
+_METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
 _STRICT_TRANSPORT = re.compile(r"max-age=[^=;\s]*|includeSubDomains|preload")
 
 ADDRESS = "Address"
@@ -413,6 +414,11 @@ class ServerOptions:
     audit_webhook_truncate_max_event_size: int = option(
         100 * 1024, "Bytes of the largest event with `audit_webhook_truncate_enabled`.", least=1
     )
+    allow_metric_labels: Mapping[str, str] = option(
+        {},
+        "Shown values of labels of metrics, such as `{'apiserver_request_total,code': '200,201'}`; "
+        "other values are `unexpected`.",
+    )
     allow_origins: Sequence[str] = option(
         (),
         "Allow web pages of this origin (CORS), such as http://localhost:3000; `*` allows all.",
@@ -547,6 +553,12 @@ class Options(ServerOptions):
                     "allow_origins",
                     f"{origin!r} is not an origin; use scheme, host and port without a path, "
                     "such as http://localhost:3000, or * for all origins",
+                )
+        for label in self.allow_metric_labels:
+            if _METRIC_LABEL.fullmatch(label) is None:
+                raise BadOption(
+                    "allow_metric_labels",
+                    f"{label!r} is not METRIC,LABEL, such as apiserver_request_total,code",
                 )
         for directive in self.strict_transport_security_directives:
             if _STRICT_TRANSPORT.fullmatch(directive) is None:

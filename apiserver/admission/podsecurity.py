@@ -1,20 +1,36 @@
 """PodSecurity admission: the standards that the labels of a namespace set for its pods.
 
 Pods that violate the enforced standard are rejected. Pods and objects with pod templates can cause
-warnings, as can an update of a namespace whose pods violate a stricter standard. `schemas` contains
-the standards. Follows k8s.io/pod-security-admission/admission/admission.go.
+warnings and annotations of audit events, and an update of a namespace whose pods violate a stricter
+standard causes warnings. `schemas` contains the standards. Follows admission/admission.go and
+metrics/metrics.go of k8s.io/pod-security-admission.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, refused
+from inkube.apiserver.registry import (
+    Operation,
+    Plugin,
+    Request,
+    Resource,
+    Samples,
+    Write,
+    refused,
+)
 from inkube.schemas import status
 from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
 MAX_PODS = 3000  # of a namespace that are checked when its labels change, as upstream
+_EVALUATIONS = "pod_security_evaluations_total"
+_EXEMPTIONS = "pod_security_exemptions_total"
+_PRIVILEGED = _EVALUATIONS, "allow", "privileged", "latest", "enforce"
+_AUDITED, _ENFORCED, _EXEMPT = (
+    f"{standards.PREFIX}{each}" for each in ("audit-violations", "enforce-policy", "exempt")
+)
+"""Annotations of audit events."""
 _PODS, _NAMESPACES = ("", "pods"), ("", "namespaces")
 TEMPLATES: dict[tuple[str, str], Sequence[str]] = {
     ("", "podtemplates"): ("template",),
@@ -51,14 +67,15 @@ class Settings(NamedTuple):
             frozenset(exempt.get("runtimeClasses") or ()),
         )
 
-    def exempts(self, write: Write, spec: Object) -> bool:
-        """Return whether a write of a pod or a pod template is exempt."""
-        request = write.request
-        return (
-            request.namespace in self.namespaces
-            or request.user.name in self.users
-            or spec.get("runtimeClassName") in self.runtime_classes
-        )
+    def exemption(self, request: Request) -> str:
+        """Return why a request is exempt, or ""."""
+        if request.namespace in self.namespaces:
+            return "namespace"
+        return "user" if request.user.name in self.users else ""
+
+    def exemption_of(self, spec: Object) -> str:
+        """Return why a pod or a pod template is exempt, or ""."""
+        return "runtimeClass" if spec.get("runtimeClassName") in self.runtime_classes else ""
 
 
 class PodSecurity(Plugin):
@@ -66,8 +83,12 @@ class PodSecurity(Plugin):
 
     name = "PodSecurity"
 
-    def __init__(self, store: Store, settings: Settings | None = None) -> None:
-        self._store = store
+    def __init__(
+        self, store: Store, samples: Samples, minor: int, settings: Settings | None = None
+    ) -> None:
+        """`samples` counts decisions. `minor` is the served minor of Kubernetes."""
+        self._store, self._samples = store, samples
+        self._versions = {standards.LATEST, *range(minor + 1)}  # all that are not in the future
         self._settings = settings or Settings()
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -97,32 +118,62 @@ class PodSecurity(Plugin):
         request, pod = write.request, write.object or {}
         if request.subresource not in ("", "ephemeralcontainers", "resize"):
             return
-        policy, _ = self._policy(request.namespace)
-        if policy == Policy() or not _changes_containers(pod, write.old):
+        if self._is_exempt(write, self._settings.exemption(request)):
             return
-        if self._settings.exempts(write, pod["spec"]):
-            return
-        broken = _violations(policy.enforce, pod)
-        if broken:
-            why = f'violates PodSecurity "{policy.enforce}": {_shown(broken)}'
-            raise refused(write, why)
-        self._warn(write, policy.warn, pod)
+        policy, is_valid = self._policy(request.namespace)
+        if is_valid and (policy == standards.PRIVILEGED or _is_privileged(*policy)):
+            self._samples.add(*_PRIVILEGED, *_labels_of(write))
+            write.notes.annotate(_ENFORCED, "privileged:latest")
+        elif _changes_containers(pod, write.old):
+            self._evaluate(write, policy, pod, enforces=True)
 
     def _judge_template(self, write: Write) -> None:
         request = write.request
-        if request.subresource:
+        if request.subresource or self._is_exempt(write, self._settings.exemption(request)):
             return
-        policy, _ = self._policy(request.namespace)
+        policy, is_valid = self._policy(request.namespace)
+        if is_valid and _is_privileged(policy.audit, policy.warn):
+            return
         template: Any = write.object
         for member in TEMPLATES[request.resource.group, request.resource.plural]:
             template = (template or {}).get(member)
-        if template and not self._settings.exempts(write, template.get("spec") or {}):
-            self._warn(write, policy.warn, template)
+        if template:
+            self._evaluate(write, policy, template)
 
-    def _warn(self, write: Write, standard: Standard, pod: Object) -> None:
-        broken = _violations(standard, pod)
+    def _evaluate(
+        self, write: Write, policy: Policy, pod: Object, *, enforces: bool = False
+    ) -> None:
+        """Report the violations of each standard by a pod or a pod template. With `enforces`, those
+        of the enforced one are refused."""
+        if self._is_exempt(write, self._settings.exemption_of(pod.get("spec") or {})):
+            return
+        broken = _violations(policy.enforce, pod) if enforces else []
+        if enforces:
+            self._count(write, "deny" if broken else "allow", policy.enforce, "enforce")
+            write.notes.annotate(_ENFORCED, str(policy.enforce))
+        if audited := _violations(policy.audit, pod):
+            self._count(write, "deny", policy.audit, "audit")
+            write.notes.annotate(_AUDITED, _would_violate(policy.audit, audited))
         if broken:
-            write.warn(f'would violate PodSecurity "{standard}": {_shown(broken)}')
+            why = f'violates PodSecurity "{policy.enforce}": {_shown(broken)}'
+            raise refused(write, why)
+        if warned := _violations(policy.warn, pod):
+            self._count(write, "deny", policy.warn, "warn")
+            write.warn(_would_violate(policy.warn, warned))
+
+    def _is_exempt(self, write: Write, reason: str) -> bool:
+        if reason:
+            self._samples.add(_EXEMPTIONS, *_labels_of(write))
+            write.notes.annotate(_EXEMPT, reason)
+        return bool(reason)
+
+    def _count(self, write: Write, decision: str, standard: Standard, mode: str) -> None:
+        level, version = str(standard).split(":")
+        if standard.level is Level.PRIVILEGED:
+            version = "latest"
+        elif standard.version not in self._versions:
+            version = "future"
+        self._samples.add(_EVALUATIONS, decision, level, version, mode, *_labels_of(write))
 
     def _judge_namespace(self, write: Write) -> None:
         request = write.request
@@ -192,6 +243,21 @@ def _violations(standard: Standard, pod: Object) -> "list[podsecurity.checks.Vio
     if standard.level is Level.PRIVILEGED:
         return []
     return podsecurity.checks.violations(standard, pod.get("metadata") or {}, pod.get("spec") or {})
+
+
+def _would_violate(standard: Standard, broken: "Iterable[podsecurity.checks.Violation]") -> str:
+    return f'would violate PodSecurity "{standard}": {_shown(broken)}'
+
+
+def _is_privileged(*of_modes: Standard) -> bool:
+    return not any(each.level for each in of_modes)
+
+
+def _labels_of(write: Write) -> tuple[str, str, str]:
+    """Return the labels of a write in metrics: operation, kind and subresource."""
+    resource = write.request.resource
+    kind = "pod" if (resource.group, resource.plural) == _PODS else "controller"
+    return write.operation.lower(), kind, write.request.subresource
 
 
 def _shown(broken: "Iterable[podsecurity.checks.Violation]") -> str:

@@ -92,12 +92,13 @@ class Endpoints:
         commits: Durations,
         failures: Callable[[], Mapping[str, str]],
         release: Release,
+        allowed_labels: Mapping[str, str],
         connection_loop: Callable[[], str],
         siblings: Siblings | None = None,
     ) -> None:
         """`gauges` returns metrics that are read when they are shown: each is a name, labels and a
         value. `count` and `size` return the number and the bytes of the objects below a prefix of
-        keys."""
+        keys. `allowed_labels` are the option `allow_metric_labels`."""
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
@@ -118,6 +119,7 @@ class Endpoints:
         self._size = size
         self._stored_bytes = stored_bytes
         self._commits = commits
+        self._allowed_labels = allowed_labels
 
     def figures(self) -> Object:
         """Return the metrics of this process, for other workers. All of them are recorded from now
@@ -191,6 +193,7 @@ class Endpoints:
                 for name, served in each.versions.items()
                 if served.version.deprecated
             },
+            allowed_labels=self._allowed_labels,
             build={name: version[member] for name, member in _BUILD.items()},
         )
         text = http.exposition.text(exposed)

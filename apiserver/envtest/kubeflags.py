@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inkube.apiserver.admission import names
-from inkube.apiserver.envtest import auditflags, flags
+from inkube.apiserver.envtest import auditflags, flags, metricflags
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 from inkube.schemas import builtin, releases
 from inkube.schemas.golang import gotime
@@ -21,6 +21,7 @@ _TLS = {"VersionTLS10": "", "VersionTLS11": "", "VersionTLS12": "", "VersionTLS1
 """The oldest accepted version by the value of the flag; OpenSSL here has none before 1.2."""
 SUPPORTED: Mapping[str, Flag] = {
     **auditflags.FLAGS,
+    **metricflags.FLAGS,
     "admission-control-config-file": Flag("text", "Configuration of admission plugins."),
     "allow-privileged": Flag("bool", "Whether containers may be privileged; false."),
     "anonymous-auth": Flag("bool", "Whether requests without credentials are anonymous."),
@@ -127,8 +128,7 @@ UNSUPPORTED_SWITCHES = (
     "profiling", "service-account-extend-token-expiration", "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
-    "allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics",
-    "egress-selector-config-file", "kubernetes-service-node-port",
+    "disabled-metrics", "egress-selector-config-file", "kubernetes-service-node-port",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "show-hidden-metrics-for-version", "tls-cipher-suites", "tls-sni-cert-key",
     "tracing-config-file",
@@ -203,7 +203,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
     ):
         if arguments.last(flag):
             result[option] = Path(arguments.last(flag))
-    result |= auditflags.options(arguments)
+    result |= auditflags.options(arguments) | metricflags.options(arguments)
     for flag in (
         "default-not-ready-toleration-seconds",
         "default-unreachable-toleration-seconds",

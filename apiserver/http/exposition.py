@@ -13,6 +13,7 @@ from prometheus_client.core import (
     Metric,
 )
 
+from inkube.apiserver.http import labellimits
 from inkube.apiserver.http.metrics import APPLY, Metrics
 from inkube.apiserver.http.metrictexts import HELP
 from inkube.apiserver.registry import Samples, samples
@@ -62,6 +63,8 @@ class Figures(NamedTuple):
     deprecated_resources: Collection[tuple[str, str, str]]
     """Groups, versions and plurals of all deprecated resources."""
     build: Mapping[str, str]
+    allowed_labels: Mapping[str, str] = {}
+    """The shown values of a label, with commas between them, by `METRIC,LABEL`."""
 
 
 def text(figures: Figures) -> bytes:
@@ -111,6 +114,12 @@ class _Collector:
     def collect(self) -> Iterator[Metric]:
         """prometheus_client's collector protocol."""
         found = [*self._families()]
+        limited = CounterMetricFamily(
+            "cardinality_enforcement_unexpected_categorizations",
+            HELP["cardinality_enforcement_unexpected_categorizations_total"],
+            labellimits.limit(found, self._figures.allowed_labels),
+        )
+        found.append(limited)
         yield from found
         yield from _of_metrics(found)
 
@@ -281,6 +290,7 @@ _COUNTERS = (
 """Counters whose names do not end with `_total`."""
 _REQUEST = "verb group version resource subresource scope component"
 _ADMISSION = "type operation rejected"
+_POD_WRITE = "request_operation resource subresource"
 _FLOW = "priority_level flow_schema"
 _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_admission_controller_admission_duration_seconds": _Described(
@@ -342,6 +352,10 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_watch_events_sizes": _Described("histogram", "group version resource"),
     "apiserver_watch_events_total": _Described("counter", "group version resource"),
     "authenticated_user_requests": _Described("gauge", "username"),
+    "pod_security_evaluations_total": _Described(
+        "counter", f"decision policy_level policy_version mode {_POD_WRITE}"
+    ),
+    "pod_security_exemptions_total": _Described("counter", _POD_WRITE),
     "workqueue_adds_total": _Described("counter", "name"),
     "workqueue_depth": _Described("gauge", "name"),
     "workqueue_longest_running_processor_seconds": _Described("gauge", "name"),

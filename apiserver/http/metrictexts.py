@@ -183,6 +183,9 @@ HELP: Mapping[str, str] = {
     "authenticated_user_requests": (
         "[ALPHA] Counter of authenticated requests broken out by username."
     ),
+    "cardinality_enforcement_unexpected_categorizations_total": (
+        "[ALPHA] The count of unexpected categorizations during cardinality enforcement."
+    ),
     "disabled_metrics_total": "[BETA] The count of disabled metrics.",
     "etcd_request_duration_seconds": (
         "[ALPHA] Etcd request latency in seconds for each operation and object type."
@@ -193,6 +196,13 @@ HELP: Mapping[str, str] = {
         "[BETA] A metric with a constant '1' value labeled by major, minor, git version, git "
         "commit, git tree state, build date, Go version, and compiler from which Kubernetes "
         "was built, and platform on which it is running."
+    ),
+    "pod_security_evaluations_total": (
+        "[ALPHA] Number of policy evaluations that occurred, not counting ignored or exempt "
+        "requests."
+    ),
+    "pod_security_exemptions_total": (
+        "[ALPHA] Number of exempt requests, not counting ignored or out of scope requests."
     ),
     "registered_metrics_total": (
         "[BETA] The count of registered metrics broken by stability level and deprecation version."

@@ -95,6 +95,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         declared_kinds=declared_kinds,
         dispatcher=hooks.dispatcher,
         system_fields=system_fields,
+        samples=samples,
     )
     registry = Registry(
         store,

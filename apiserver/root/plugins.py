@@ -12,7 +12,7 @@ from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdm
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.policies import plugin as policies
-from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemFields
+from inkube.apiserver.registry import LatePlugin, Plugin, Resources, Samples, SystemFields
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy
@@ -53,11 +53,12 @@ def in_order(
     declared_kinds: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     system_fields: SystemFields,
+    samples: Samples,
 ) -> list[Plugin | LatePlugin]:
     """Return every plugin except the disabled ones and the `OPTIONAL` ones that are not enabled.
 
-    The result of `dispatcher` calls webhooks. Raises ValueError for the name of an unknown plugin,
-    and for an invalid configuration.
+    The result of `dispatcher` calls webhooks. `samples` records what plugins decide. Raises
+    ValueError for the name of an unknown plugin, and for an invalid configuration.
     """
     minor, config_file = options.release.minor, options.admission_control_config_file
     enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
@@ -93,7 +94,7 @@ def in_order(
         _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         _late("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
         *(() if options.allow_privileged else (admission.Unprivileged(),)),
-        PodSecurity(store, settings().pod_security if config_file else None),
+        PodSecurity(store, samples, minor, settings().pod_security if config_file else None),
         _late(
             "PodNodeSelector",
             (_PODS,),

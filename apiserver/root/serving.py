@@ -245,6 +245,7 @@ def _endpoints(
         store.durations,
         failures,
         core.options.release,
+        core.options.allow_metric_labels,
         lambda: core.listener.server.connection_loop,
         siblings,
     )

@@ -69,9 +69,65 @@ SHOWN = {
     "`exec`": "test_pods_without_nodes",
     "`resize`": "tests/schemas/builtin/test_pod_updates.py",
     "A bound pod": "test_pods_without_nodes",
+    "Alpha metrics of": "test_alpha_metrics",
     "SPDY": "tests/apiserver/streaming/test_spdy_frames.py",
 }
 """Beginning of a line → a test in this file, or another file."""
+ALPHA = [
+    "aggregator_discovery_aggregation_count_total", "aggregator_discovery_nopeer_requests_total",
+    "aggregator_discovery_peer_aggregated_cache_hits_total",
+    "aggregator_discovery_peer_aggregated_cache_misses_total", "aggregator_unavailable_apiservice",
+    "apiextensions_apiserver_validation_ratcheting_seconds",
+    "apiserver_admission_step_admission_duration_seconds_summary", "apiserver_audit_event_total",
+    "apiserver_audit_requests_rejected_total", "apiserver_cache_list_fetched_objects_total",
+    "apiserver_cache_list_returned_objects_total", "apiserver_cache_list_total",
+    "apiserver_client_certificate_expiration_seconds", "apiserver_current_inqueue_requests",
+    "apiserver_envelope_encryption_dek_cache_fill_percent", "apiserver_flowcontrol_current_r",
+    "apiserver_flowcontrol_demand_seats", "apiserver_flowcontrol_demand_seats_average",
+    "apiserver_flowcontrol_demand_seats_high_watermark",
+    "apiserver_flowcontrol_demand_seats_smoothed", "apiserver_flowcontrol_demand_seats_stdev",
+    "apiserver_flowcontrol_read_vs_write_current_requests",
+    "apiserver_flowcontrol_request_concurrency_in_use",
+    "apiserver_flowcontrol_request_concurrency_limit", "apiserver_flowcontrol_seat_fair_frac",
+    "apiserver_flowcontrol_target_seats", "apiserver_flowcontrol_watch_count_samples",
+    "apiserver_kube_aggregator_x509_insecure_sha1_total",
+    "apiserver_kube_aggregator_x509_missing_san_total",
+    "apiserver_nodeport_repair_reconcile_errors_total", "apiserver_request_body_size_bytes",
+    "apiserver_request_filter_duration_seconds", "apiserver_request_slo_duration_seconds",
+    "apiserver_request_timestamp_comparison_time", "apiserver_selfrequest_total",
+    "apiserver_storage_consistency_checks_total",
+    "apiserver_storage_data_key_generation_duration_seconds",
+    "apiserver_storage_data_key_generation_failures_total",
+    "apiserver_storage_db_total_size_in_bytes",
+    "apiserver_storage_envelope_transformation_cache_misses_total",
+    "apiserver_storage_list_evaluated_objects_total",
+    "apiserver_storage_list_fetched_objects_total",
+    "apiserver_storage_list_returned_objects_total", "apiserver_storage_list_total",
+    "apiserver_tls_handshake_errors_total",
+    "apiserver_validation_duplicate_validation_error_total",
+    "apiserver_watch_cache_consistent_read_total", "apiserver_watch_cache_events_dispatched_total",
+    "apiserver_watch_cache_events_received_total", "apiserver_watch_cache_initializations_total",
+    "apiserver_watch_cache_read_wait_seconds", "apiserver_watch_cache_resource_version",
+    "apiserver_webhooks_x509_insecure_sha1_total", "apiserver_webhooks_x509_missing_san_total",
+    "authentication_attempts", "authentication_duration_seconds",
+    "authentication_token_cache_active_fetch_count", "authentication_token_cache_fetch_total",
+    "authentication_token_cache_request_duration_seconds",
+    "authentication_token_cache_request_total", "authorization_attempts_total",
+    "authorization_duration_seconds", "etcd_bookmark_counts", "etcd_bookmark_total",
+    "etcd_lease_object_counts", "field_validation_request_duration_seconds",
+    "kube_apiserver_clusterip_allocator_allocated_ips",
+    "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
+    "kube_apiserver_clusterip_allocator_allocation_total",
+    "kube_apiserver_clusterip_allocator_available_ips",
+    "kube_apiserver_nodeport_allocator_allocated_ports",
+    "kube_apiserver_nodeport_allocator_available_ports",
+    "serviceaccount_invalid_legacy_auto_token_uses_total",
+    "serviceaccount_legacy_auto_token_uses_total", "serviceaccount_legacy_manual_token_uses_total",
+    "serviceaccount_legacy_tokens_total", "serviceaccount_stale_tokens_total",
+    "serviceaccount_valid_tokens_total", "version_info", "watch_cache_capacity",
+]  # fmt: skip
+"""The alpha metrics of kube-apiserver 1.36.2 that are not served, without those of Go, gRPC and its
+own clients."""
 
 
 def lines(mark: str = "") -> list[str]:
@@ -308,3 +364,15 @@ async def test_pods_without_nodes(session):
     assert made["status"]["phase"] == "Pending"
     async with session.get(f"{PODS}/bound/log") as answer:
         assert answer.status in (500, 503)
+
+
+@in_module
+async def test_alpha_metrics(session):
+    async with session.get("/metrics") as answer:
+        served = re.findall(r"^# TYPE (\S+)", await answer.text(), re.MULTILINE)
+    text = (ROOT / "docs/differences.md").read_text(encoding="utf-8")
+    line = text.partition("- **Alpha metrics of")[2].partition(".**")[0]
+    groups = tuple(name.rstrip("…") for name in re.findall(r"`(\S+)`", line))
+    assert [name for name in served if name.startswith(groups)] == []
+    assert [name for name in ALPHA if not name.startswith(groups)] == []
+    assert [group for group in groups if not any(name.startswith(group) for name in ALPHA)] == []

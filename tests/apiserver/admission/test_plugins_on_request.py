@@ -4,6 +4,7 @@ The answers are those of kube-apiserver 1.36.2 to the same requests.
 """
 
 import asyncio
+import json
 import textwrap
 
 import pytest
@@ -295,6 +296,75 @@ async def test_defaults_and_exemptions_of_pod_security(tmp_path):
         patch = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}
         await server.client.patch(NAMESPACES, "default", patch=patch)
         await server.client.create(pod())
+
+
+async def test_decisions_of_pod_security_are_counted_and_audited(tmp_path, web_of):
+    prefix, log = "pod-security.kubernetes.io/", tmp_path / "audit"
+    file = configured(
+        tmp_path,
+        """
+        - name: PodSecurity
+          configuration:
+            apiVersion: pod-security.admission.config.k8s.io/v1
+            kind: PodSecurityConfiguration
+            exemptions: {namespaces: [kube-public], runtimeClasses: [sandbox]}
+        """,
+    )
+    options = {"admission_control_config_file": file, "audit_log": log}
+    async with started(**options) as server, web_of(server) as web:
+
+        async def created(made, place="api/v1/namespaces/{namespace}/pods"):
+            await web.ask("POST", "/" + place.format_map(made["metadata"]), made)
+            notes = json.loads(log.read_text().splitlines()[-1])["annotations"]
+            return {
+                key.removeprefix(prefix): text
+                for key, text in notes.items()
+                if key.startswith(prefix)
+            }
+
+        assert await created(pod("a")) == {"enforce-policy": "privileged:latest"}
+        assert await created(pod("b", "kube-public")) == {"exempt": "namespace"}
+        for name, labels in (
+            ("audited", {"audit": "baseline", "audit-version": "v1.30"}),
+            (
+                "enforced",
+                {"enforce": "baseline", "enforce-version": "v1.99", "audit": "restricted"},
+            ),
+        ):
+            labels = {f"{prefix}{key}": value for key, value in labels.items()}
+            meta = {"name": name, "labels": labels}
+            await web.ask("POST", "/api/v1/namespaces", {"metadata": meta})
+        violation = "host namespaces (hostNetwork=true)"
+        would = f'would violate PodSecurity "baseline:v1.30": {violation}'
+        assert await created(pod("c", "audited", hostNetwork=True)) == {
+            "enforce-policy": "privileged:latest",
+            "audit-violations": would,
+        }
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": pod(hostNetwork=True)["spec"]}
+        spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+        meta = {"name": "d", "namespace": "audited"}
+        made = await created(
+            {"metadata": meta, "spec": spec}, "apis/apps/v1/namespaces/{namespace}/deployments"
+        )
+        assert made == {"audit-violations": would}
+        denied = await created(pod("e", "enforced", hostNetwork=True))
+        assert denied["enforce-policy"] == "baseline:v1.99"
+        assert denied["audit-violations"].startswith('would violate PodSecurity "restricted:')
+        sandbox = {"metadata": {"name": "sandbox"}, "handler": "h"}
+        await web.ask("POST", "/apis/node.k8s.io/v1/runtimeclasses", sandbox)
+        assert await created(pod("f", "enforced", runtimeClassName="sandbox")) == {
+            "exempt": "runtimeClass"
+        }
+        numbers = server.parts.core.samples.numbers
+        counted = {key[1:]: numbers[key] for key in numbers if key[0].startswith("pod_security_")}
+    assert counted == {
+        ("allow", "privileged", "latest", "enforce", "create", "pod", ""): 2,
+        ("deny", "baseline", "v1.30", "audit", "create", "pod", ""): 1,
+        ("deny", "baseline", "v1.30", "audit", "create", "controller", ""): 1,
+        ("deny", "baseline", "future", "enforce", "create", "pod", ""): 1,
+        ("deny", "restricted", "latest", "audit", "create", "pod", ""): 1,
+        ("create", "pod", ""): 2,
+    }
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,31 @@ async def test_requests_without_credentials(tmp_path, web_of):
             pass
 
 
+def test_labels_of_metrics_are_allowed_by_flags_or_a_file(tmp_path):
+    def allowed(*given):
+        return kubeflags.options(parsed(*given))["allow_metric_labels"]
+
+    assert allowed() == {}
+    one, two = "--allow-metric-labels=m,a=1,2", '--allow-metric-labels="m,b=x,y","n,c="'
+    assert allowed(one, two) == {"m,a": "1,2", "m,b": "x,y", "n,c": ""}
+    path = tmp_path / "labels"
+    path.write_text('"m,a": 1,2\n"m,b": 200\n"n,c":\n')
+    file = f"--allow-metric-labels-manifest={path}"
+    assert allowed(file) == {"m,a": "1,2", "m,b": "200", "n,c": ""}
+    for given, told in (
+        (["--allow-metric-labels=m"], "m must be formatted as key=value"),
+        ([one, file], "cannot specify both"),
+        ([f"{file}s"], "failed to read allow list manifest: open .*: no such file or directory"),
+    ):
+        with pytest.raises(FlagError, match=told):
+            allowed(*given)
+    path.write_text("- m")
+    with pytest.raises(FlagError, match="failed to parse allow list manifest"):
+        allowed(file)
+    with pytest.raises(ValueError, match="'m' is not METRIC,LABEL"):
+        APIServer(allow_metric_labels={"m": "a"})
+
+
 async def test_the_flags_of_an_openid_issuer_are_an_authentication_configuration(tmp_path):
     (tmp_path / "ca.pem").write_text("AUTHORITY")
     given = kubeflags.options(

@@ -12,7 +12,7 @@ from inkube import APIServer
 from inkube.apiserver.http import exposition, metrics, requests
 from inkube.apiserver.http.metrictexts import HELP
 from inkube.apiserver.registry import Samples
-from inkube.storage import Durations
+from inkube.storage import BUCKETS, Durations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -104,6 +104,39 @@ async def test_metrics_count_stored_objects_and_measure_the_process(web: Any) ->
     assert found["process_open_fds"] > 1
     [build] = [name for name in found if name.startswith("kubernetes_build_info{")]
     assert 'git_version="v1.36.2+inkube"' in build
+
+
+async def test_values_of_labels_that_are_not_allowed_are_shown_together(web_of: Any) -> None:
+    allowed = {
+        "apiserver_request_total,code": "201,409",
+        "apiserver_request_total,verb": "POST,LIST",
+        "apiserver_request_duration_seconds,verb": "",
+        "apiserver_request_duration_seconds,le": "0.1",
+    }
+    server = APIServer(modules="none", controllers=False, allow_metric_labels=allowed)
+    async with server, web_of(server) as web:
+        await web.ask("POST", MAPS, {"metadata": {"name": "m"}})
+        for _ in range(3):
+            await web.ask("GET", MAPS)
+        await web.ask("PUT", f"{MAPS}/m", {"metadata": {"name": "m"}})
+        await web.ask("DELETE", f"{MAPS}/m")
+        found = await figures(web)
+    unexpected = "unexpected"
+    assert found[total("POST", 201, "resource")] == 1
+    listed = total("LIST", 200, "namespace").replace('"200"', f'"{unexpected}"')
+    assert found[listed] == 3
+    other = total(unexpected, 200, "resource").replace('"200"', f'"{unexpected}"')
+    assert found[other] == 2
+    durations = [name for name in found if name.startswith("apiserver_request_duration_seconds_")]
+    assert all(f'verb="{unexpected}"' in name for name in durations)
+    buckets = [
+        found[name] for name in durations if "_bucket" in name and 'scope="resource"' in name
+    ]
+    assert buckets == sorted(buckets)
+    assert len(buckets) == len(BUCKETS) + 1
+    assert buckets[-1] == 3
+    number = found["cardinality_enforcement_unexpected_categorizations_total"]
+    assert number == 3 + 2 * 2 + 6
 
 
 async def test_commits_are_measured_as_requests_to_etcd(web: Any) -> None:

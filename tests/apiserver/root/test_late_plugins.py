@@ -5,7 +5,7 @@ from typing import get_args
 
 import inkube
 from inkube.apiserver.admission import names
-from inkube.apiserver.registry import LatePlugin, Operation, Plugin
+from inkube.apiserver.registry import LatePlugin, Operation, Plugin, Samples
 from inkube.apiserver.root import plugins
 
 CONFIG = """
@@ -36,6 +36,7 @@ async def test_a_late_plugin_is_asked_about_every_kind_it_handles(tmp_path):
             declared_kinds=Plugin(),
             dispatcher=server.parts.core.webhooks.dispatcher,
             system_fields=server.parts.core.base.system_fields,
+            samples=Samples(),
         )
         kinds = list(server.resources)
         for late in (each for each in every if isinstance(each, LatePlugin)):
