@@ -45,6 +45,25 @@ _OLDER: dict[str, tuple[str, ...]] = {
     "storage.k8s.io": ("v1alpha1", "v1beta1"),
 }
 """Versions that are no longer served, but are still in the reference's scheme."""
+_UNVERSIONED = frozenset(("Status", "APIVersions", "APIGroup", "APIGroupList", "APIResourceList"))
+"""Types that every scheme of the reference knows in any group and version."""
+_OF_EVERY_VERSION = frozenset(
+    f"{verb}Options" for verb in ("Create", "Delete", "Get", "List", "Patch", "Update")
+) | {"WatchEvent"}
+"""Types of meta/v1 that are registered in every version of a scheme (AddToGroupVersion)."""
+_WITHOUT_COLLECTION = {
+    ("", "v1"): frozenset(
+        (
+            "List", "PodStatusResult", "SerializedReference", "RangeAllocation", "PodAttachOptions",
+            "PodLogOptions", "PodExecOptions", "PodPortForwardOptions", "PodProxyOptions",
+            "ServiceProxyOptions", "NodeProxyOptions",
+        )
+    ),
+    ("authentication.k8s.io", "v1"): frozenset(("TokenRequest",)),
+    ("autoscaling", "v1"): frozenset(("Scale",)),
+    ("policy", "v1"): frozenset(("Eviction",)),
+}  # fmt: skip
+"""Types of a version that are not the kind of a collection (register.go of each group)."""
 
 
 def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
@@ -141,7 +160,8 @@ def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
     group, short = split_api_version(version)
     if kind == gvk.kind and version == gvk.api_version:
         return ""
-    if not _is_registered(group, short, kind, minor):
+    registered = _registered(group, short, kind, gvk.group, minor)
+    if not registered:
         return (
             f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
             f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
@@ -154,18 +174,27 @@ def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
     except DecodeError as error:
         return str(error)
     package = gvk.group.partition(".")[0] or "core"
-    return f"converting ({short}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
+    return f"converting ({registered}.{kind}) to ({package}.{gvk.kind}): unknown conversion"
 
 
-def _is_registered(group: str, version: str, kind: str, minor: int) -> bool:
-    """Return whether the reference's scheme contains the type, served or not."""
-    older = _OLDER.get(group, ())
-    return any(
-        found.group == group
-        and (kind == found.kind or (kind == f"{found.kind}List" and "list" in found.verbs))
-        and version in (*found.versions, *older)
+def _registered(group: str, version: str, kind: str, of_group: str, minor: int) -> str:
+    """Return the version of the Go type that the scheme of the reference's server for `of_group`
+    contains, served or not, or "" without such a type."""
+    known = [
+        found
         for found in resources.read(minor)
+        if found.group == group and version in (*found.versions, *_OLDER.get(group, ()))
+        if _SCHEMES.get(group) == _SCHEMES.get(of_group)
+    ]
+    is_version = bool(known) or (group, version) == ("", "v1")
+    if kind in _UNVERSIONED or (is_version and kind in _OF_EVERY_VERSION):
+        return "v1"
+    is_found = bool(known) and kind in _WITHOUT_COLLECTION.get((group, version), ())
+    is_found |= any(
+        kind == found.kind or (kind == f"{found.kind}List" and "list" in found.verbs)
+        for found in known
     )
+    return version if is_found else ""
 
 
 def empty(gvk: GVK, minor: int = releases.NEWEST.minor) -> Object:

@@ -1,7 +1,11 @@
 """Laws of paths and options, over all kinds that discovery shows."""
 
+from urllib.parse import quote
+
 import pytest
 import pytest_asyncio
+
+from inkube.schemas.builtin import fields
 
 OWN_GROUPS = ("provisioning.grafana.app", "world.inkube.dev")
 EXPORT = "the export parameter, deprecated since v1.14, is no longer supported"
@@ -177,3 +181,65 @@ async def test_a_list_is_not_one_object_and_its_type_is_named(web, kinds):
         assert answer.code == 406
         types = (f".{entry['kind']}List)", "(*unstructured.UnstructuredList)")
         assert answer.json["message"].endswith(types[:1] if version == "/api/v1" else types)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_body_of_another_type_is_refused_by_what_the_scheme_knows(web, kinds):
+    """Lists, options and statuses are types of the scheme, but no other type becomes the kind of
+    the path. Definitions and API services have schemes of their own, with few other types."""
+    legacy = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
+    for version, entry in kinds:
+        own = version.removeprefix("/apis/").removeprefix("/api/")
+        if "create" not in entry["verbs"] or any(name in own for name in (*OWN_GROUPS, "example")):
+            continue
+        group = own.rpartition("/")[0]
+        others = group in ("apiextensions.k8s.io", "apiregistration.k8s.io")
+        bodies = [
+            ("v1", "List", not others), ("v1", "Status", True), ("v1", "DeleteOptions", True),
+            ("apps/v1", "Status", True), ("apps/v1", "List", False), (own, "WatchEvent", True),
+            ("apps/v1", "DeploymentList", not others), ("policy/v1", "Eviction", not others),
+            (own, f"{entry['kind']}List", "list" in entry["verbs"]),
+        ]  # fmt: skip
+        for given, kind, is_known in bodies:
+            answer = await web.ask(
+                "POST", place(version, entry), {"apiVersion": given, "kind": kind}
+            )
+            short = given.rpartition("/")[2]
+            text = f"cannot be handled as a {entry['kind']}: "
+            assert answer.code == 400, (entry["name"], given, kind)
+            found = answer.json["message"].removeprefix(f'{kind} in version "{short}" {text}')
+            package = group.partition(".")[0] or "core"
+            goes = short if kind != "WatchEvent" else "v1"
+            if is_known:
+                known = f"converting ({goes}.{kind}) to ({package}.{entry['kind']}): unknown"
+                assert found == f"{known} conversion"
+            else:
+                unknown = f'no kind "{kind}" is registered for version "{given}" in scheme '
+                assert found.startswith(unknown)
+                assert found.endswith(f'"{legacy}"') is not others
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_each_field_that_a_kind_supports_divides_its_objects(web, kinds):
+    """A selector and its negation select each object once, also for values that no object has.
+    Another field is refused. Kinds declared in Python have tables of their own."""
+    for version, entry in kinds:
+        if "list" not in entry["verbs"] or any(group in version for group in OWN_GROUPS):
+            continue
+        path, group = place(version, entry), version.removeprefix("/apis/").rpartition("/")[0]
+        group = "" if version == "/api/v1" else group
+        everything = named(await web.ask("GET", path))
+        for field in fields.of(group, entry["name"], namespaced=entry["namespaced"]):
+            for value in {"", "default", field.zero}:
+                query = "?fieldSelector=" + quote(f"{field.label}={value}")
+                with_it = await web.ask("GET", path + query)
+                without = await web.ask("GET", path + query.replace("%3D", "%21%3D", 1))
+                assert (with_it.code, without.code) == (200, 200), (entry["name"], field)
+                assert sorted(named(with_it) + named(without)) == sorted(everything)
+        refused = await web.ask("GET", f"{path}?fieldSelector=spec.odd%3D1")
+        assert (refused.code, refused.json["reason"]) == (400, "BadRequest"), entry["name"]
+        assert "spec.odd" in refused.json["message"]
+
+
+def named(answer):
+    return [each["metadata"]["name"] for each in answer.json["items"]]
