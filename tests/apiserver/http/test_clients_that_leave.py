@@ -10,13 +10,15 @@ import random
 
 import boats
 import pytest
+from aiohttp import web
 from endpoints import BUNDLE
 from endpoints import serving as serving_webhook
 from patience import within
 
-from inkube import APIServer
+from inkube import APIServer, Workloads
 from inkube.apiserver.http.fast import versions
 from inkube.apiserver.registry.lifetimes import Lifetime
+from inkube.apiserver.subresources import containers
 
 pytestmark = pytest.mark.usefixtures("each_loop")
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -235,3 +237,62 @@ async def test_the_next_object_has_the_time_that_is_left(limit):
     assert lifetime.consents()
     lifetime.begin_write()
     assert limit.when() == until
+
+
+async def left(server, request, began, ended):
+    """Return once the work for a request has ended, after its client has left."""
+    _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(request)
+    async with within():
+        await began.wait()
+        writer.close()
+        await ended.wait()
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_request_to_a_service_ends_with_its_client(method):
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def wait(request):
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    runner = web.ServerRunner(web.Server(wait, handler_cancellation=True))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    address = f"default/s=127.0.0.1:{runner.addresses[0][1]}"
+    async with APIServer(service_addresses=[address]) as server:
+        await server.client.create(service("s"))
+        await left(server, written(method, f"{SERVICES}/s/proxy/"), began, ended)
+    await runner.cleanup()
+
+
+@pytest.mark.parametrize("query", ["", "?follow=true"])
+async def test_a_log_ends_with_its_client(monkeypatch, query):
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    class Kubelet:
+        def answers(self, pod):
+            return True
+
+        async def logs(self, pod, container, query):
+            try:
+                yield b"one\n"
+                began.set()
+                await asyncio.Event().wait()
+            finally:
+                ended.set()
+
+    find = containers.PodStreams._kubelet_of
+    kubelet = Kubelet()
+    monkeypatch.setattr(
+        containers.PodStreams, "_kubelet_of", lambda *given: find(*given) and kubelet
+    )
+    spec = {"nodeName": "kube-node-1", "containers": [{"name": "c", "image": "i"}]}
+    async with APIServer(workloads=Workloads(controllers={"kubelet"})) as server:
+        await server.client.create(named("Pod", "p", spec=spec))
+        path = f"/api/v1/namespaces/default/pods/p/log{query}"
+        await left(server, written("GET", path), began, ended)

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]}
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["*/*"], "operations": ["*"]}
 POLICY = {
     "metadata": {"name": "options"},
     "spec": {
@@ -24,7 +24,7 @@ BINDING = {
 }
 JSON, MERGE = "application/json", "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
-MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "labels": {"only": ""}}}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -37,8 +37,8 @@ async def told(web):
     async def options(method, path, body=None, **headers):
         answer = await web.ask(method, path, body, **headers)
         [warning] = [text for text in answer.warnings if "'options'" in text]
-        found = re.search(r"\{.*\}", warning.replace('\\"', '"'))
-        return json.loads(found[0])
+        found = re.search(r"'options'.*: (null|\{.*\})", warning.replace('\\"', '"'))
+        return json.loads(found[1])
 
     return options
 
@@ -58,9 +58,21 @@ async def told(web):
          {"kind": "UpdateOptions", "fieldManager": "m"}),
         (("DELETE", f"{MAPS}/a?propagationPolicy=Foreground&gracePeriodSeconds=3", None, JSON),
          {"kind": "DeleteOptions", "propagationPolicy": "Foreground", "gracePeriodSeconds": 3}),
+        (("DELETE", f"{MAPS}?propagationPolicy=Orphan&labelSelector=only", None, JSON),
+         {"kind": "DeleteOptions", "propagationPolicy": "Orphan"}),
+        (("DELETE", f"{MAPS}?", {"orphanDependents": True, "dryRun": ["All"]}, JSON),
+         {"kind": "DeleteOptions", "orphanDependents": True}),
     ],
 )  # fmt: skip
 async def test_every_verb_tells_its_options(told, request_of, expected):
     method, path, body, media = request_of
     options = await told(method, f"{path}&dryRun=All", body, Content_Type=media)
     assert options == {"apiVersion": "meta.k8s.io/v1", "dryRun": ["All"], **expected}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("path", ["pods/a/exec?command=x", "pods/a/proxy?", "services/a/proxy/x?"])
+async def test_a_connection_has_no_options(told, method, path):
+    """What a client connects with is the object of the request (rest.ConnectResource)."""
+    assert await told(method, f"/api/v1/namespaces/default/{path}") is None

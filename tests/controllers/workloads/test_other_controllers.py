@@ -93,6 +93,53 @@ def test_a_class_that_becomes_the_default_is_given_to_claims_that_wait(kube):
     assert (found["spec"]["storageClassName"], found["status"]["phase"]) == ("s", "Bound")
 
 
+def test_a_claim_counts_for_each_class_that_it_names_anywhere(kube):
+    """A bound claim has the class of its volume as its current one, and keeps it in quotas while it
+    asks for another."""
+    classes = ("gold", "silver", "none")
+    for name in classes[:2]:
+        kube.client.create(
+            {
+                "apiVersion": "storage.k8s.io/v1",
+                "kind": "VolumeAttributesClass",
+                "metadata": {"name": name},
+                "driverName": "d.example.com",
+                "parameters": {"speed": name},
+            }
+        )
+    for name in classes:
+        named = (
+            {"operator": "In", "values": [name]} if name != "none" else {"operator": "DoesNotExist"}
+        )
+        scope = {"scopeName": "VolumeAttributesClass", **named}
+        spec = {
+            "hard": {"persistentvolumeclaims": "5"},
+            "scopeSelector": {"matchExpressions": [scope]},
+        }
+        meta = {"name": name, "namespace": "default"}
+        kube.client.create(
+            {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": meta, "spec": spec}
+        )
+
+    def counted():
+        kube.settled()
+        quotas = kube.client.list("v1/resourcequotas")
+        used = {each["metadata"]["name"]: each["status"]["used"] for each in quotas}
+        return {name for name in classes if used[name]["persistentvolumeclaims"] == "1"}
+
+    csi = {"csi": {"driver": "d.example.com", "volumeHandle": "h"}, "hostPath": None}
+    kube.client.create(volume("v", storageClassName="s", volumeAttributesClassName="gold", **csi))
+    kube.client.create(claim(storageClassName="s", volumeAttributesClassName="gold"))
+    assert counted() == {"gold"}
+    status = kube.client.get(CLAIMS, "data")["status"]
+    assert (status["phase"], status["currentVolumeAttributesClassName"]) == ("Bound", "gold")
+    kube.client.patch(CLAIMS, "data", patch={"spec": {"volumeAttributesClassName": "silver"}})
+    assert counted() == {"gold", "silver"}
+    done = {"status": {"currentVolumeAttributesClassName": "silver"}}
+    kube.client.patch(CLAIMS, "data", patch=done, subresource="status")
+    assert counted() == {"silver"}
+
+
 def scaler(**spec):
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
     meta = {"name": "web", "namespace": "default"}

@@ -1,0 +1,117 @@
+"""Objects that were stored before their definition changed: what each kind of write does to them.
+
+A value that its new type cannot hold makes every apply an error (500), and every other write, also
+one that removes the value, drops the field managers. Anything else in the new schema leaves both
+alone: a field that is gone, duplicates in what became a set or a map.
+"""
+
+from typing import Any
+
+import boats
+import pytest
+import pytest_asyncio
+
+CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+INTEGER, TEXT = {"type": "integer"}, {"type": "string"}
+NUMBERS = {"type": "array", "items": INTEGER}
+BOX = {"type": "object", "properties": {"a": INTEGER}}
+NAMED = {"type": "array", "items": {"type": "object", "properties": {"n": TEXT}}}
+KEYED = {
+    "items": {**NAMED["items"], "required": ["n"]},
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["n"],
+}
+CAUSES = {
+    "scalars": (INTEGER, 5, TEXT, "expected string, got &value.valueUnstructured{Value:5}"),
+    "objects": (BOX, {"a": 1}, NUMBERS, "expected list, got &{map[]}"),
+    "lists": (NUMBERS, [1], BOX, "expected map, got &{[1]}"),
+    "sets": (NUMBERS, [1, 1], {**NUMBERS, "x-kubernetes-list-type": "set"}, ""),
+    "keys": (NAMED, [{"n": "a"}] * 2, {**NAMED, **KEYED}, ""),
+    "gone": (INTEGER, 5, None, ""),
+}
+"""Group of the kind: the schema of a field, its value, its next schema, and what does not fit."""
+LABELED = {"metadata": {"labels": {"a": "b"}}}
+MERGE, APPLY = "application/merge-patch+json", "application/apply-patch+yaml"
+WRITES: dict[str, tuple[str, str, str, Any]] = {
+    "merge": ("PATCH", "", MERGE, LABELED),
+    "json": ("PATCH", "", "application/json-patch+json", [{"op": "remove", "path": "/spec/label"}]),
+    "update": ("PUT", "", "application/json", LABELED),
+    "repair": ("PUT", "", "application/json", {"spec": {"label": "z"}}),
+    "status": ("PATCH", "/status", MERGE, {"status": {"at": "x"}}),
+    "apply": ("PATCH", "", APPLY, LABELED),
+    "force": ("PATCH", "?force=true", APPLY, {"spec": {"label": "y"}}),
+    "applied-status": ("PATCH", "/status", APPLY, {"status": {"at": "x"}}),
+}  # fmt: skip
+
+
+def definition(group, field):
+    spec = {"type": "object", "properties": {"label": TEXT, **({"x": field} if field else {})}}
+    status = {"type": "object", "properties": {"at": TEXT}}
+    schema = {"type": "object", "properties": {"spec": spec, "status": status}}
+    return boats.definition(schema, group=f"{group}.example.com", subresources={"status": {}})
+
+
+def place(group):
+    return f"/apis/{group}.example.com/v1/namespaces/default/boats"
+
+
+def head(group):
+    return {"apiVersion": f"{group}.example.com/v1", "kind": "Boat"}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def stored(server, web):
+    """Objects of each cause for each write; the definitions have changed since."""
+    for group, (field, *_) in CAUSES.items():
+        await server.client.create(definition(group, field))
+    await server.settled()
+    for group, (_, value, _, _) in CAUSES.items():
+        for name in WRITES:
+            spec = {"label": "x", "x": value}
+            body = {**head(group), "metadata": {"name": name}, "spec": spec}
+            answer = await web.ask("POST", f"{place(group)}?fieldManager=one", body)
+            assert answer.code == 201, answer.body
+    for group, (_, _, field, _) in CAUSES.items():
+        name = f"boats.{group}.example.com"
+        versions = definition(group, field)["spec"]["versions"]
+        await server.client.patch(CRDS, name, patch={"spec": {"versions": versions}})
+    await server.settled()
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize("group", CAUSES)
+async def test_applies_fail_and_other_writes_drop_the_managers_where_a_value_does_not_fit(
+    web, group
+):
+    misfit = CAUSES[group][3]
+    for name, (method, at, media, change) in WRITES.items():
+        path = f"{place(group)}/{name}"
+        live = (await web.ask("GET", path)).json
+        body = change
+        if media == APPLY:
+            body = {
+                **head(group),
+                **change,
+                "metadata": {"name": name, **change.get("metadata", {})},
+            }
+        elif method == "PUT":
+            body = {
+                **live,
+                **change,
+                "metadata": {**live["metadata"], **change.get("metadata", {})},
+            }
+        joined = "&" if "?" in at else "?"
+        answer = await web.ask(
+            method, f"{path}{at}{joined}fieldManager=two", body, Content_Type=media
+        )
+        if misfit and media == APPLY:
+            named = f"(default/{name}; {group}.example.com/v1, Kind=Boat)"
+            message = f"failed to create typed live object {named}: .spec.x: {misfit}"
+            assert (answer.code, answer.json["message"]) == (500, message), name
+            assert (await web.ask("GET", path)).json == live
+            continue
+        assert answer.code == 200, answer.body
+        owners = {each["manager"] for each in answer.json["metadata"].get("managedFields", ())}
+        writers = {"one"} if name == "json" else {"one", "two"}  # a removal leaves no field to own
+        assert owners == (set() if misfit else writers), name
