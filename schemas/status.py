@@ -171,10 +171,17 @@ def precondition_failed(
     ResourceVersion. `place` is the group, the resource and the name."""
     message = (
         f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
-        f"AdditionalErrorMsg: Precondition failed: {member} in precondition: {expected}, "
-        f"{member} in object meta: {actual}"
+        f"AdditionalErrorMsg: {precondition_text(member, expected, actual)}"
     )
     return conflict(*place, message)
+
+
+def precondition_text(member: str, expected: str, actual: str) -> str:
+    """Return the text for a `member`, UID or ResourceVersion, that differs from the object's."""
+    return (
+        f"Precondition failed: {member} in precondition: {expected}, "
+        f"{member} in object meta: {actual}"
+    )
 
 
 def apply_conflict(causes: Sequence[Object], message: str) -> StatusError:

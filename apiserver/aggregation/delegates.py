@@ -188,6 +188,8 @@ class Remote:
         code, found, headers = await self._fetch("/apis", {"Accept": discovery.ACCEPT}, seconds)
         if code == 200 and "as=APIGroupDiscoveryList" in headers.get("Content-Type", ""):
             return discovery.version_in(found, group, version) or {"version": version}
+        if code == 503:
+            raise UnreachableError("bad status from /apis: 503")
         accept = {"Accept": "application/json"}
         code, found, _ = await self._fetch(self._prefix, accept, seconds)
         if code != 200:

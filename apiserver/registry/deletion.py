@@ -33,17 +33,14 @@ def check_preconditions(request: Request, entry: Entry, options: DeleteOptions) 
     uid, version = entry.value["metadata"]["uid"], str(entry.revision)
     if options.uid is not None and options.uid != uid:
         asked, found = options.uid, uid
-        plain = f"Precondition failed: UID in precondition: {asked}, UID in object meta: {found}"
+        plain = status.precondition_text("UID", asked, found)
         text = (
             f"the UID in the precondition ({asked}) does not match the UID in record ({found}). "
             "The object might have been deleted and then recreated"
         )
     elif options.resource_version is not None and options.resource_version != version:
         asked, found = options.resource_version, version
-        plain = (
-            f"Precondition failed: ResourceVersion in precondition: {asked}, "
-            f"ResourceVersion in object meta: {found}"
-        )
+        plain = status.precondition_text("ResourceVersion", asked, found)
         text = (
             f"the ResourceVersion in the precondition ({asked}) does not match the "
             f"ResourceVersion in record ({found}). The object might have been modified"

@@ -161,7 +161,7 @@ def _check_version(write: Write) -> None:
     version = _parse_version(meta.get("resourceVersion"))
     uid = meta.get("uid")
     current = entry.value["metadata"]["uid"]
-    if uid and uid != current and (request.verb == "update" or request.subresource == "scale"):
+    if uid and uid != current and request.verb == "update":
         raise wrong_uid(request, uid, current)  # a precondition, checked before the version
     if version == 0:
         if not _unconditional(request):

@@ -125,11 +125,16 @@ class ApplyScale(Scale):
         self._body = body
 
     def scaled(self, write: Write, owned: Object) -> Object:
-        if not write.request.resource.wording.applies_scales:
-            raise _not_applied(write, owned)
+        converts = write.request.resource.wording.applies_scales
+        head = (self._body.get("apiVersion"), self._body.get("kind"))
+        if not converts and not owned["metadata"].get("managedFields") and head == _HEAD:
+            lead = "failed to create manager for existing fields: failed to convert live object"
+            raise _not_converted(lead, {"apiVersion": SCALE.api_version, "kind": SCALE.kind})
         writer = ownership.writer(write, api_version=SCALE.api_version)
         force = write.request.options.force
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
+        if not converts and managedfields.bare(scale) != managedfields.bare(owned):
+            raise _not_converted("failed to convert new object", self._body)
         _check_identity(write.request, scale)
         _check(write, scale)
         return scale
@@ -156,20 +161,16 @@ def _check_identity(request: Request, scale: Object) -> None:
     intake.check_name(request, scale)
 
 
-def _not_applied(write: Write, owned: Object) -> status.StatusError:
+def _not_converted(lead: str, scale: Object) -> status.StatusError:
     """Return the error 500 of apiextensions-apiserver, whose converter of versions does not know
-    the Scale of a custom resource."""
-    meta = owned["metadata"]
-    lead, name = "failed to create manager for existing fields: ", "/"
-    if meta.get("managedFields"):
-        lead, name = "", f"{write.request.namespace}/{write.name}"
+    the Scale of a custom resource. An apply that changes nothing converts nothing."""
     return status.unknown(
-        f"{lead}failed to convert live object ({name}; {SCALE.api_version}, Kind={SCALE.kind}) to "
-        "proper version: request to convert CR to an invalid group/version: "
-        f"{SCALE.api_version}"
+        f"{lead} ({apply_rules.where(scale)}) to proper version: request to convert CR to an "
+        f"invalid group/version: {SCALE.api_version}"
     )
 
 
+_HEAD = (SCALE.api_version, SCALE.kind)
 _MISSING = -(2**31)
 """The replicas of an object without replicas, while a patch is applied to its Scale."""
 
@@ -192,11 +193,10 @@ def _carried_back(write: Write, scale: Object) -> Object:
     request, obj = write.request, write.copy_of_old()
     scales.set_replicas(request, obj, (scale.get("spec") or {}).get("replicas", 0))
     meta = scale.get("metadata") or {}
-    for member in ("resourceVersion", "uid"):
-        if meta.get(member):
-            obj["metadata"][member] = meta[member]
-    if not meta.get("resourceVersion"):
-        obj["metadata"].pop("resourceVersion", None)
+    _carry_uid(write, obj, meta.get("uid"))
+    obj["metadata"].pop("resourceVersion", None)
+    if meta.get("resourceVersion"):
+        obj["metadata"]["resourceVersion"] = meta["resourceVersion"]
     obj["metadata"]["managedFields"] = scalefields.of_parent(
         obj["metadata"].get("managedFields"),
         meta.get("managedFields"),
@@ -204,3 +204,18 @@ def _carried_back(write: Write, scale: Object) -> Object:
         version=request.served.api_version,
     )
     return obj
+
+
+def _carry_uid(write: Write, obj: Object, uid: str | None) -> None:
+    """Copy the uid of a Scale that replaces another to the object, where the store checks it.
+
+    A patch is checked here, and only for built-in kinds. Raises StatusError 409.
+    """
+    request, current = write.request, obj["metadata"]["uid"]
+    if not uid or uid == current:
+        return
+    if request.verb == "update":
+        obj["metadata"]["uid"] = uid
+    elif not request.resource.wording.scale_needs_replicas:
+        place = (request.resource.group, f"{request.resource.plural}/scale", write.name)
+        raise status.conflict(*place, status.precondition_text("UID", uid, current))

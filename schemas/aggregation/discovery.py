@@ -15,19 +15,28 @@ ACCEPT = (
 )
 """The Accept header of the aggregator: aggregated discovery, or else plain discovery."""
 CURRENT, STALE = "Current", "Stale"
+_NO_KIND = {"group": "", "version": "", "kind": ""}
 
 
 def version_in(document: Any, group: str, version: str) -> Object | None:
     """Return the APIVersionDiscovery of a group's version in an APIGroupDiscoveryList, or None if
-    it is missing."""
+    it is missing. Each resource and subresource has a `responseKind`, because clients dereference
+    it (kubernetes/kubernetes#118361)."""
     if not isinstance(document, dict) or document.get("kind") != "APIGroupDiscoveryList":
         return None
     for item in _objects(document.get("items")):
         if (item.get("metadata") or {}).get("name") == group:
             for one in _objects(item.get("versions")):
                 if one.get("version") == version:
-                    return one
+                    return _with_kinds(one)
     return None
+
+
+def _with_kinds(found: Object) -> Object:
+    for resource in _objects(found.get("resources")):
+        for each in (resource, *_objects(resource.get("subresources"))):
+            each["responseKind"] = each.get("responseKind") or dict(_NO_KIND)
+    return found
 
 
 def from_resource_list(document: Any, group: str, version: str) -> Object | None:

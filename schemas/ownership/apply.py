@@ -144,7 +144,7 @@ class _Apply:
         if problems:
             raise status.unknown(
                 "failed to create manager for existing fields: failed to convert new object"
-                f" ({_where(self.live)}) to smd typed: {typedvalidation.text(problems)}"
+                f" ({where(self.live)}) to smd typed: {typedvalidation.text(problems)}"
             )
         with self._typed():
             yield from managedfields.update(
@@ -228,7 +228,7 @@ class _Apply:
 
 def _untypable(which: str, obj: Object, problems: list[Problem]) -> status.StatusError:
     text = typedvalidation.text(problems)
-    return status.unknown(f"failed to create typed {which} object ({_where(obj)}): {text}")
+    return status.unknown(f"failed to create typed {which} object ({where(obj)}): {text}")
 
 
 def _conflict(conflicts: list[Conflict]) -> status.StatusError:
@@ -282,7 +282,7 @@ def _sync_last_applied(result: Object, patch: Object) -> None:
         del annotations[LAST_APPLIED]
 
 
-def _where(obj: Object) -> str:
+def where(obj: Object) -> str:
     """Return the object as `namespace/name; group/version, Kind=K`."""
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):

@@ -68,6 +68,21 @@ def test_discovery_that_makes_no_sense_is_of_nothing(document: object) -> None:
     assert aggregated.paths_of(document, "/apis/g/v1") == {}
 
 
+def test_each_resource_in_discovery_has_a_kind() -> None:
+    kind = {"group": "g", "version": "v1", "kind": "Thing"}
+    scale = {"subresource": "scale"}
+    things = {"resource": "things", "responseKind": kind, "subresources": [scale]}
+    version = {"version": "v1", "resources": [things, {"resource": "jobs", "responseKind": None}]}
+    item = {"metadata": {"name": "g"}, "versions": [version]}
+    document = {"kind": "APIGroupDiscoveryList", "items": [item]}
+    found = discovery.version_in(document, "g", "v1")
+    assert found is not None
+    empty = {"group": "", "version": "", "kind": ""}
+    kinds = [each["responseKind"] for each in found["resources"]]
+    assert kinds == [kind, empty]
+    assert found["resources"][0]["subresources"][0]["responseKind"] == empty
+
+
 def test_joined_documents_keep_their_own_definitions() -> None:
     own = {"paths": {"/a": {}}, "definitions": {"A": {"type": "string"}, "B": {"type": "object"}}}
     path = {"get": {"schema": {"$ref": "#/definitions/A"}}}

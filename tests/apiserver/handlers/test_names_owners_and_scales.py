@@ -145,13 +145,75 @@ async def test_each_write_of_each_scale_names_the_object_of_its_path(web, scaled
             assert answer.code == code[method == "PATCH"], (where, media, answer.json)
 
 
-async def test_a_scale_of_a_custom_resource_is_not_applied(web, boat):
+async def test_the_uid_of_a_scale_is_a_precondition_of_puts_and_of_patches_of_built_in_kinds(
+    web, scaled
+):
+    for path in scaled:
+        for method, where, body, media in ways(path, scale_of(7, uid="odd")):
+            answer = await web.ask(method, where, body, Content_Type=f"application/{media}")
+            if "boats" in path and method == "PATCH":
+                assert answer.json["metadata"]["uid"] not in ("", "odd")
+                continue
+            assert answer.code == 409, (where, media)
+            text = "Precondition failed: UID in precondition: odd, UID in object meta: "
+            said = answer.json["message"]
+            plural = path.split("/")[-2]
+            assert text in said
+            assert said.startswith(f"Operation cannot be fulfilled on {plural}/scale") == (
+                method == "PATCH"
+            )
+
+
+TO_VERSION = "to proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+
+
+@pytest.mark.parametrize(
+    ("body", "force", "code", "said"),
+    [
+        ({"kind": "Scale"}, False, 400, "invalid object type: /, Kind=Scale"),
+        (
+            scale_of(1) | {"spec": 3},
+            False,
+            500,
+            "failed to create typed patch object (/scaled; autoscaling/v1, Kind=Scale): "
+            ".spec: expected map, got &{3}",
+        ),
+        (
+            scale_of(2),
+            False,
+            409,
+            'Apply failed with 1 conflict: conflict with "poster" using autoscaling/v1: '
+            ".spec.replicas",
+        ),
+        (
+            scale_of(2),
+            True,
+            500,
+            "failed to convert new object (/scaled; autoscaling/v1, Kind=Scale) " + TO_VERSION,
+        ),
+        (scale_of(1), False, 200, None),
+    ],
+)
+async def test_a_scale_of_a_custom_resource_is_applied_without_changes(
+    web, boat, body, force, code, said
+):
+    await web.ask("DELETE", f"{BOATS}/scaled")
+    made = boat("scaled")
+    made["spec"]["replicas"] = 1
+    await web.ask("POST", f"{BOATS}?fieldManager=poster", made)
+    path = f"{BOATS}/scaled/scale?fieldManager=m&force={str(force).lower()}"
+    answer = await web.patch(path, body, "apply")
+    assert (answer.code, answer.json.get("message")) == (code, said)
+
+
+async def test_a_scale_of_a_custom_resource_without_managers_is_not_applied(web, boat):
+    await web.ask("DELETE", f"{BOATS}/scaled")
     await web.ask("POST", BOATS, boat("scaled"))
-    body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "scaled"}}
-    body["spec"] = {"replicas": 2}
-    refused = await web.patch(f"{BOATS}/scaled/scale?fieldManager=m", body, "apply")
-    assert refused.code == 500
-    assert "to proper version" in refused.json["message"]
+    await web.patch(f"{BOATS}/scaled", {"metadata": {"managedFields": [{}]}})
+    answer = await web.patch(f"{BOATS}/scaled/scale?fieldManager=m", scale_of(1), "apply")
+    lead = "failed to create manager for existing fields: failed to convert live object"
+    said = f"{lead} (/; autoscaling/v1, Kind=Scale) {TO_VERSION}"
+    assert (answer.code, answer.json["message"]) == (500, said)
 
 
 def _crates():
