@@ -90,16 +90,19 @@ class CRDController:
 
     def serve(self, crd: Object) -> None:
         """Install the definition of an established CRD, unless it is already installed or a newer
-        one was handled. Replaces the spec of `crd` with an equal stored spec, to save memory."""
+        one was handled, and remove that of another CRD. Replaces the spec of `crd` with an equal
+        stored spec, to save memory."""
         status, name, since = crd["status"], crd["metadata"]["name"], _revision(crd)
         before, looked = self._installed.get(name), self._served.get(name, 0)
         if since <= looked:
             if since == looked and before is not None:
                 crd["spec"] = before.spec
             return
-        if not conditions.is_true(status, conditions.ESTABLISHED):
-            return
         self._served[name] = since
+        if not conditions.is_true(status, conditions.ESTABLISHED):
+            if self._installed.pop(name, None):
+                self._uninstall(name)
+            return
         terminating = conditions.is_true(status, conditions.TERMINATING)
         if before is not None and same(before.spec, crd["spec"]):
             since = before.since
@@ -203,6 +206,9 @@ class CRDController:
         self._installed.pop(name, None)
         self._served.pop(name, None)
         self._written.pop(name, None)
+        self._uninstall(name)
+
+    def _uninstall(self, name: str) -> None:
         plural, _, group = name.partition(".")
         self._table.uninstall(group, plural)
 

@@ -44,13 +44,29 @@ def next_status(crd: Object, others: Iterable[Object], now: str) -> Object | Non
     taken.add(status.get("acceptedNames") or {})
     if (approved := approval.condition(crd)) is not None:
         conditions.put(status, approved, now)
-    accepted, conflict = _accept(crd["spec"]["names"], status.get("acceptedNames") or {}, taken)
-    status["acceptedNames"] = accepted
-    conditions.put(status, conflict or _NO_CONFLICTS, now)
+    conflict = _name(status, crd["spec"]["names"], taken, now)
     if not conditions.is_true(status, conditions.ESTABLISHED):
-        missing = _NOT_ACCEPTED if conflict else _untrusted(crd["spec"])
-        conditions.put(status, missing or _ESTABLISHED, now)
+        if conditions.is_true(status, conditions.NAMES_ACCEPTED):
+            conditions.put(status, _untrusted(crd["spec"]) or _ESTABLISHED, now)
+        elif conflict:
+            conditions.put(status, _NOT_ACCEPTED, now)
     return None if status == old else status
+
+
+def _name(status: Object, names: Object, taken: _UsedNames, now: str) -> bool:
+    """Set the accepted names and their condition in `status`, unless all names of the spec are
+    already accepted: then a condition that is missing or outdated stays so. Returns whether there
+    is a conflict."""
+    before = status.get("acceptedNames") or {}
+    if _given(before) == _given(names):
+        return False
+    status["acceptedNames"], conflict = _accept(names, before, taken)
+    conditions.put(status, conflict or _NO_CONFLICTS, now)
+    return conflict is not None
+
+
+def _given(names: Object) -> Object:
+    return {key: value for key, value in names.items() if value}
 
 
 _NO_CONFLICTS = conditions.condition(

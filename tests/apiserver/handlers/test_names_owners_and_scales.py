@@ -175,15 +175,19 @@ TO_VERSION = "to proper version: request to convert CR to an invalid group/versi
             scale_of(1) | {"spec": 3},
             False,
             500,
-            "failed to create typed patch object (/scaled; autoscaling/v1, Kind=Scale): "
-            ".spec: expected map, got &{3}",
+            (
+                "failed to create typed patch object (/scaled; autoscaling/v1, Kind=Scale): "
+                ".spec: expected map, got &{3}"
+            ),
         ),
         (
             scale_of(2),
             False,
             409,
-            'Apply failed with 1 conflict: conflict with "poster" using autoscaling/v1: '
-            ".spec.replicas",
+            (
+                'Apply failed with 1 conflict: conflict with "poster" using autoscaling/v1: '
+                ".spec.replicas"
+            ),
         ),
         (
             scale_of(2),

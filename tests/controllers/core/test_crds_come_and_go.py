@@ -58,6 +58,22 @@ async def test_a_new_definition_is_served_and_says_so(server, client):
     assert await names(client, BOATS) == []
 
 
+async def test_a_definition_is_served_while_it_is_established(server, client):
+    made = await client.create(crd("boats", "Boat"))
+    await server.settled()
+    await client.create(boat("a"))
+    made = await client.get(CRDS, "boats.example.com")
+    kept = [condition(made, "NamesAccepted")]
+    for conditions, served in (([], False), (kept, True)):
+        made["status"]["conditions"] = conditions
+        made = await client.update(made, subresource="status")
+        await server.settled()
+        assert await is_served(client, BOATS) is served
+        made = await client.get(CRDS, "boats.example.com")
+    assert condition(made, "Established")["status"] == "True"
+    assert await names(client, BOATS) == ["a"]
+
+
 async def test_a_name_waits_until_its_owner_is_gone(server, client):
     await client.create(crd("boats", "Boat"))
     await client.create(crd("ships", "Boat", singular="ship"))

@@ -48,6 +48,25 @@ def test_a_new_definition_is_accepted_and_established():
     assert crds.next_status(boats, [boats], LATER) is None
 
 
+def test_conditions_are_not_restored_while_the_names_are_those_accepted():
+    boats = accepted(crd("boats", "Boat", shortNames=["bo"]))
+    status = {**boats["status"], "conditions": []}
+    assert crds.next_status({**boats, "status": status}, [], LATER) is None
+    ships = accepted(crd("ships", "Ship"))
+    names = ships["spec"]["names"]
+    clashing = {**ships, "spec": {**ships["spec"], "names": {**names, "shortNames": ["bo"]}}}
+    refused = accepted(clashing, [boats])
+    assert condition(refused, "NamesAccepted")["reason"] == "ShortNamesConflict"
+    assert crds.next_status({**ships, "status": refused["status"]}, [boats], LATER) is None
+
+
+def test_a_definition_with_accepted_names_is_established_again():
+    boats = accepted(crd("boats", "Boat"))
+    status = {**boats["status"], "conditions": [condition(boats, "NamesAccepted")]}
+    again = accepted({**boats, "status": status}, now=LATER)
+    assert condition(again, "Established")["lastTransitionTime"] == LATER
+
+
 TAKEN = {
     "plural": ({"plural": "boat", "singular": "x"}, "PluralConflict", "boat"),
     "singular": ({"singular": "bo"}, "SingularConflict", "bo"),
