@@ -32,11 +32,11 @@ def version_in(document: Any, group: str, version: str) -> Object | None:
     return None
 
 
-def _with_kinds(found: Object) -> Object:
-    for resource in _objects(found.get("resources")):
+def _with_kinds(version: Object) -> Object:
+    for resource in _objects(version.get("resources")):
         for each in (resource, *_objects(resource.get("subresources"))):
             each["responseKind"] = each.get("responseKind") or dict(_NO_KIND)
-    return found
+    return version
 
 
 def from_resource_list(document: Any, group: str, version: str) -> Object | None:

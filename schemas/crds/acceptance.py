@@ -58,14 +58,14 @@ def _name(status: Object, names: Object, taken: _UsedNames, now: str) -> bool:
     already accepted: then a condition that is missing or outdated stays so. Returns whether there
     is a conflict."""
     before = status.get("acceptedNames") or {}
-    if _given(before) == _given(names):
+    if _nonempty(before) == _nonempty(names):
         return False
     status["acceptedNames"], conflict = _accept(names, before, taken)
     conditions.put(status, conflict or _NO_CONFLICTS, now)
     return conflict is not None
 
 
-def _given(names: Object) -> Object:
+def _nonempty(names: Object) -> Object:
     return {key: value for key, value in names.items() if value}
 
 
