@@ -26,7 +26,7 @@ from inkube.client import Client, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.kubelet import files as simple_files
-from inkube.controllers.workloads.kubelet import generations, output, restarts, variables
+from inkube.controllers.workloads.kubelet import output, readiness, restarts, variables
 from inkube.controllers.workloads.kubelet.claims import Claims
 from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.logbook import LogBook
@@ -455,11 +455,9 @@ class Functions:
             return None
         patch, left = restarts.due(pod, self._cluster.clock.now())
         if patch is None:
-            patch = generations.due(pod)
-        if patch is None:
             return Result(requeue_after=left) if left else None
         changed = await self._set_status(pod, patch)
-        for one in patch.get("containerStatuses") or ():
+        for one in patch["containerStatuses"]:
             running = runs.get(one["name"])
             if "running" in (one.get("state") or {}) and running and running.ended is not None:
                 await self._again(changed, running)
@@ -517,7 +515,7 @@ class Functions:
 
     async def _set_status(self, pod: Object, status: Object) -> Object:
         own = pod["metadata"]
-        generations.note(pod, status, format_time(self._cluster.clock.now()))
+        readiness.note_schedule(pod, status, format_time(self._cluster.clock.now()))
         return await self._client.patch(
             PODS,
             own["name"],

@@ -11,7 +11,6 @@ from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import (
-    generations,
     preemption,
     probes,
     readiness,
@@ -191,7 +190,7 @@ class _Pods(engine.EveryObject):
         resize = None
         if patch is None:
             resize = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
-            patch = resize if resize is not None else generations.due(obj)
+            patch = resize
         if patch is None:
             is_pending = pods.condition(obj, resizes.PENDING) is not None
             again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
@@ -225,7 +224,7 @@ class _Pods(engine.EveryObject):
         if isinstance(patch.get("status"), dict):
             probes.delay(obj, patch["status"], self._kubelets.cluster.clock.now())
             readiness.adjust(obj, patch["status"])
-            generations.note(obj, patch["status"], self._kubelets.now())
+            readiness.note_schedule(obj, patch["status"], self._kubelets.now())
         return patch
 
     async def _reject(self, pod: Object, rejection: Rejection) -> None:
@@ -243,7 +242,6 @@ class _Pods(engine.EveryObject):
 
     async def _set_status(self, pod: Object, status: Object) -> None:
         own = pod["metadata"]
-        generations.note(pod, status, self._kubelets.now())
         await self._client.patch(
             PODS,
             own["name"],

@@ -1,4 +1,5 @@
-"""Readiness gates: the condition Ready of a pod also depends on conditions of other controllers.
+"""Conditions of a pod that depend on other ones: Ready on its readiness gates, which are conditions
+of other controllers, and PodScheduled on whether a scheduler wrote it.
 
 Follows pkg/kubelet/status/generate.go (GeneratePodReadyCondition).
 """
@@ -24,6 +25,15 @@ def adjust(pod: Object, status: Object) -> None:
     messages = _messages(wanted, conditions)
     if messages:
         ready |= {"status": "False", **_refused(messages)}
+
+
+def note_schedule(pod: Object, status: Object, now: str) -> None:
+    """Add the condition PodScheduled to the first conditions of a pod that names its node itself,
+    in place: no scheduler wrote it (generateAPIPodStatus of pkg/kubelet)."""
+    known = (pod.get("status") or {}).get("conditions")
+    if status.get("conditions") and _find(known, "PodScheduled") is None:
+        made = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now}
+        status["conditions"] = [*status["conditions"], made]
 
 
 def due(pod: Object, now: str) -> Object | None:

@@ -7,7 +7,6 @@ import pytest
 import workloads as w
 import yaml
 
-import inkube
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.workloads.kubelet.addresses import Addresses
 from inkube.controllers.workloads.stages import functions, native, sets, stage
@@ -532,36 +531,3 @@ def test_a_pod_that_names_its_node_is_scheduled(kube):
     kube.settled()
     conditions = kube.client.get(w.PODS, "named", "default")["status"]["conditions"]
     assert [each["status"] for each in conditions if each["type"] == "PodScheduled"] == ["True"]
-
-
-@inkube.pod(image="function")
-async def endless(container):
-    await container.sleep(10_000)
-
-
-@pytest.mark.kube_workloads(pods=[endless], bare_pods_run=True)
-@pytest.mark.parametrize("image", ["plain", "function"])
-def test_a_kubelet_reports_the_generation_that_it_has_seen(kube, image):
-    """Each status and each condition of the kubelet has it (PodObservedGenerationTracking)."""
-    container = {"name": "c", "image": image, "resources": {"requests": {"cpu": "1"}}}
-    kube.client.create(w.pod("p", containers=[container]))
-    resize = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}}
-    changes = [
-        ({}, ""),
-        ({"spec": {"activeDeadlineSeconds": 1000}}, ""),
-        ({"metadata": {"labels": {"a": "b"}}}, ""),
-        ({"spec": {"tolerations": [{"key": "k", "operator": "Exists"}]}}, ""),
-        (resize, "resize"),
-    ]
-    for patch, subresource in changes:
-        kube.client.patch(
-            w.PODS, "p", "default", patch=patch, type="strategic", subresource=subresource
-        )
-        kube.settled()
-        found = kube.client.get(w.PODS, "p", "default")
-        generation, status = found["metadata"]["generation"], found["status"]
-        assert status["observedGeneration"] == generation
-        seen = {each["type"]: each["observedGeneration"] for each in status["conditions"]}
-        assert seen.keys() >= {"PodScheduled", "Ready", "ContainersReady", "Initialized"}
-        assert set(seen.values()) == {generation}
-    assert generation == 4
