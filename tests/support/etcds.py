@@ -3,7 +3,6 @@
 import base64
 import json
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from patience import SECONDS
+from ports import free_port
 
 from inkube.schemas import builtin
 from inkube.schemas.meta import GVK
@@ -57,7 +57,7 @@ class Etcd:
 def running(folder: Path) -> Iterator[Etcd]:
     """Run etcd with its data in a folder."""
     assert PROGRAM is not None
-    url, peer = (f"http://127.0.0.1:{_port()}" for _ in range(2))
+    url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
     arguments = [
         PROGRAM, "--data-dir", str(folder / "etcd"), "--log-level", "error",
         "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peer,
@@ -97,9 +97,3 @@ def stored(obj: dict[str, Any]) -> bytes:
 
 def _text(data: bytes) -> str:
     return base64.b64encode(data).decode()
-
-
-def _port() -> int:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        return int(server.getsockname()[1])

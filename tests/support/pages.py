@@ -18,7 +18,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -28,6 +27,7 @@ from typing import NamedTuple, Self
 
 import patience
 import yaml
+from ports import free_port
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 2 * patience.SECONDS
@@ -133,7 +133,7 @@ class Reader:
             shutil.copytree(
                 ROOT / "examples", examples, ignore=shutil.ignore_patterns("node_modules")
             )
-        self._port = _free_port()
+        self._port = free_port()
         self._environment = {
             **os.environ,
             "PATH": os.pathsep.join([str(bin_folder), os.environ["PATH"]]),
@@ -295,10 +295,3 @@ def _check(block: Block) -> None:
             )
     except (ValueError, yaml.YAMLError) as error:
         raise PageError(f"line {block.line}: no {block.language}: {error}") from error
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port

@@ -9,7 +9,6 @@ import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,6 +16,7 @@ from pathlib import Path
 
 import asyncpg
 from patience import SECONDS
+from ports import free_port
 
 SETTINGS = {
     "fsync": "off",  # tests do not check that data survives a power failure
@@ -65,7 +65,7 @@ class Cluster:
         self._durable = durable
         self._settings = settings or {}
         self._numbers = itertools.count()
-        self.port = _free_port()
+        self.port = free_port()
         found = programs()
         assert found is not None, "ask `missing` first"
         self._programs = found
@@ -232,10 +232,3 @@ def _run(command: list[object]) -> None:
             raise subprocess.CalledProcessError(
                 done.returncode, done.args, told.read().decode(errors="replace")[-2000:]
             )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

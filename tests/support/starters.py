@@ -10,7 +10,6 @@ import datetime as dt
 import ipaddress
 import os
 import signal
-import socket
 import ssl
 from pathlib import Path
 
@@ -19,15 +18,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from patience import within
+from ports import free_port
 
 PEM = serialization.Encoding.PEM
 LOOPBACK = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-
-
-def free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 def name_of(common, organization=""):

@@ -16,7 +16,8 @@ import pytest_asyncio
 from aiohttp import web
 from endpoints import LEAF, serving
 from patience import SECONDS
-from starters import Envtest, Jenvtest, cpu_seconds, free_port
+from ports import free_port
+from starters import Envtest, Jenvtest, cpu_seconds
 
 import inkube
 
