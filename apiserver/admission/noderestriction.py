@@ -10,14 +10,21 @@ from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes, Authorizer, decided
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import releases, status
-from inkube.schemas.builtin import pem, podreferences
+from inkube.schemas.builtin import gates, pem, podreferences
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
-_AUDIENCES = 33
-"""The minor since which nodes request only audiences of their pods
-(ServiceAccountNodeAudienceRestriction)."""
+_IN_TREE = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "azureFile": "file.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "portworxVolume": "pxd.portworx.com",
+    "vsphereVolume": "csi.vsphere.vmware.com",
+}
+"""The CSI drivers that replace types of volumes (csi-translation-lib/plugins)."""
 _RESTRICTED = "node-restriction.kubernetes.io"
 _OWN_LABELS = frozenset(
     {
@@ -76,7 +83,7 @@ class NodeRestriction(Plugin):
     ) -> None:
         self._store = store
         self._authorizer = authorizer
-        self._restricts_audiences = minor >= _AUDIENCES
+        self._restricts_audiences = gates.is_on("ServiceAccountNodeAudienceRestriction", minor)
         self._refuses_all = minor >= _REFERENCES
         self._checks: Mapping[tuple[str, str], Callable[[Write, str], None]] = {
             ("", "pods"): self._check_pod,
@@ -154,10 +161,7 @@ class NodeRestriction(Plugin):
         self._check_references(write, node, pod["spec"])
 
     def _check_uid(self, write: Write, node: str, uid: str) -> None:
-        entry = self._store.get(keys.key("nodes", "", node))
-        if entry is None:
-            raise status.not_found("", "nodes", node)
-        actual = entry.value["metadata"]["uid"]
+        actual = self._stored("nodes", node)["metadata"]["uid"]
         if uid != actual:
             raise refused(write, f"node {node} UID mismatch: expected {uid} got {actual}")
 
@@ -170,11 +174,16 @@ class NodeRestriction(Plugin):
 
     def _pod(self, write: Write, name: str) -> Object:
         """Return a pod in the namespace of the request. Raises StatusError 404."""
-        entry = self._store.get(keys.key("pods", write.request.namespace, name))
+        return self._stored("pods", name, namespace=write.request.namespace)
+
+    def _stored(self, plural: str, name: str, group: str = "", namespace: str = "") -> Object:
+        """Return a stored object. Raises StatusError 404, with the singular as in the errors of
+        client-go's listers."""
+        entry = self._store.get(keys.key(plural, namespace, name))
         if entry is None:
-            raise status.not_found("", "pods", name)
-        pod: Object = entry.value
-        return pod
+            raise status.not_found(group, plural.removesuffix("s"), name)
+        found: Object = entry.value
+        return found
 
     def _check_node(self, write: Write, node: str) -> None:
         named, new, old = quote(node), write.object, write.old
@@ -229,8 +238,11 @@ class NodeRestriction(Plugin):
             raise refused(write, "node may only request 0 or 1 audiences")
         audience, request = audiences[0], write.request
         pod = self._pod(write, spec["boundObjectRef"]["name"])
-        if audience in self._audiences_of(pod):
-            return
+        try:
+            if self._names_audience(pod, audience):
+                return
+        except LookupError as error:
+            raise refused(write, f"error validating audience {quote(audience)}: {error}") from error
         verb = "request-serviceaccounts-token-audience"
         action = Attributes(
             request.user, verb, "", "v1", audience, "", request.namespace, request.name
@@ -242,30 +254,49 @@ class NodeRestriction(Plugin):
                 "not authorized to request tokens for this audience",
             )
 
-    def _audiences_of(self, pod: Object) -> Iterable[str]:
-        """Yield the audiences of the tokens in the volumes of a pod; "" is that of the server."""
+    def _names_audience(self, pod: Object, audience: str) -> bool:
+        """Return whether a volume of a pod, or its CSI driver, names an audience; "" is that of
+        the server. Raises LookupError if none does and objects behind volumes are missing."""
+        missing = []
         for volume in pod["spec"].get("volumes") or ():
-            for source in (volume.get("projected") or {}).get("sources") or ():
-                if "serviceAccountToken" in source:
-                    yield source["serviceAccountToken"].get("audience") or ""
-            driver = (volume.get("csi") or {}).get("driver") or self._driver_of(pod, volume)
-            entry = self._store.get(keys.key("csidrivers", "", driver)) if driver else None
-            requests = (entry.value.get("spec") or {}).get("tokenRequests") if entry else ()
-            for each in requests or ():
+            try:
+                if audience in self._audiences_of(pod, volume):
+                    return True
+            except status.StatusError as error:
+                missing.append(error.message)
+        if missing:
+            raise LookupError(auth.aggregate(missing))
+        return False
+
+    def _audiences_of(self, pod: Object, volume: Object) -> Iterator[str]:
+        """Yield the audiences of the tokens of a volume. Raises StatusError 404."""
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if "serviceAccountToken" in source:
+                yield source["serviceAccountToken"].get("audience") or ""
+        driver = self._driver_of(pod, volume)
+        if driver:
+            spec = self._stored("csidrivers", driver, "storage.k8s.io").get("spec") or {}
+            for each in spec.get("tokenRequests") or ():
                 yield each.get("audience") or ""
 
     def _driver_of(self, pod: Object, volume: Object) -> str:
-        """Return the CSI driver of the volume behind a claim; "" without one."""
+        """Return the CSI driver of a volume, or of the volume behind a claim; "" without one.
+        Raises StatusError 404."""
         name = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
         if "ephemeral" in volume:
             name = f"{pod['metadata']['name']}-{volume['name']}"
+        if not name:
+            return _driver(volume)
         namespace = pod["metadata"]["namespace"]
-        key = keys.key("persistentvolumeclaims", namespace, name)
-        claim = self._store.get(key) if name else None
-        bound = (claim.value.get("spec") or {}).get("volumeName") if claim else ""
-        found = self._store.get(keys.key("persistentvolumes", "", bound)) if bound else None
-        driver = ((found.value.get("spec") or {}).get("csi") or {}).get("driver") if found else ""
-        return str(driver or "")
+        claim = self._stored("persistentvolumeclaims", name, namespace=namespace)
+        bound = (claim.get("spec") or {}).get("volumeName") or ""
+        return _driver(self._stored("persistentvolumes", bound)["spec"])
+
+
+def _driver(source: Object) -> str:
+    """Return the CSI driver of a volume of a pod, or of the spec of a PersistentVolume."""
+    own = (source.get("csi") or {}).get("driver")
+    return own or next((driver for member, driver in _IN_TREE.items() if member in source), "")
 
 
 def _is_token_request(write: Write) -> bool:

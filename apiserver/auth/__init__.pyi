@@ -30,6 +30,7 @@ from inkube.apiserver.auth.authorizer import AlwaysAllow as AlwaysAllow
 from inkube.apiserver.auth.authorizer import AlwaysDeny as AlwaysDeny
 from inkube.apiserver.auth.authorizer import Authorizer as Authorizer
 from inkube.apiserver.auth.authorizer import HeldRules as HeldRules
+from inkube.apiserver.auth.authorizer import aggregate as aggregate
 from inkube.apiserver.auth.authorizer import decided as decided
 from inkube.apiserver.auth.authorizer import require as require
 from inkube.apiserver.auth.bootstraptokens import BootstrapTokens as BootstrapTokens

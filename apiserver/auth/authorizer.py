@@ -1,5 +1,6 @@
 """The authorizer's protocol, and the authorizer that allows everything."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -48,6 +49,13 @@ async def require(authorizer: Authorizer, attributes: Attributes) -> None:
     decision = await decided(authorizer, attributes)
     if not decision.allowed:
         raise refusal(attributes, decision.reason)
+
+
+def aggregate(errors: Iterable[str]) -> str:
+    """Return the texts as `utilerrors.Aggregate` does: each one time, in brackets if there are
+    several."""
+    distinct = [each for each in dict.fromkeys(errors) if each]
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 class AlwaysDeny:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.authorizer import HeldRules
+from inkube.apiserver.auth.authorizer import HeldRules, aggregate
 from inkube.apiserver.auth.rules import PreparedRule, Rule
 from inkube.apiserver.registry import User, keys
 from inkube.schemas import status
@@ -81,7 +81,7 @@ class RBAC:
                 failures.append(failure)
             if any(rule.allows(attributes) for rule in granted):
                 return Decision(True, f"RBAC: allowed by {grant}")
-        return Decision(False, f"RBAC: {_aggregate(failures)}" if failures else "")
+        return Decision(False, f"RBAC: {aggregate(failures)}" if failures else "")
 
     def rules_for(self, user: User, namespace: str) -> HeldRules:
         """Return every rule that applies to a user in a namespace, and the errors of roles that
@@ -92,7 +92,7 @@ class RBAC:
             result += granted
             if failure:
                 failures.append(failure)
-        return HeldRules(result, _aggregate(failures))
+        return HeldRules(result, aggregate(failures))
 
     def role_rules(self, reference: Object, namespace: str) -> list[Rule] | None:
         """Return the rules of a role, or None if it does not exist."""
@@ -167,10 +167,3 @@ def _subjects(binding: Object) -> Iterator[tuple[Grant, tuple[str, str]]]:
                 )
         elif kind in ("User", "Group"):
             yield Grant(binding, binding["roleRef"], subject), (kind, name)
-
-
-def _aggregate(failures: list[str]) -> str:
-    """Return `utilerrors.Aggregate` of the errors: each text one time, in brackets if there are
-    several."""
-    distinct = list(dict.fromkeys(failures))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
-from inkube.apiserver.auth.authorizer import YES, Authorizer, HeldRules
+from inkube.apiserver.auth.authorizer import YES, Authorizer, HeldRules, aggregate
 from inkube.apiserver.registry import Samples, User
 
 DECISIONS = "apiserver_authorization_decisions_total"
@@ -47,14 +47,14 @@ class Several:
                 return decision
         self._count(others)
         reason = "\n".join(each.reason for each in others if each.reason)
-        return Decision(False, reason, error=_joined([each.error for each in others]))
+        return Decision(False, reason, error=aggregate([each.error for each in others]))
 
     def rules_for(self, user: User, namespace: str) -> HeldRules:
         """Return the rules that all authorizers know."""
         found = [each.authorizer.rules_for(user, namespace) for each in self._members]
         return HeldRules(
             [rule for held in found for rule in held.rules],
-            _joined([held.failure for held in found]),
+            aggregate([held.failure for held in found]),
             any(held.is_incomplete for held in found),
         )
 
@@ -68,9 +68,3 @@ class Several:
             if decision.allowed or decision.is_denied:
                 result = "allowed" if decision.allowed else "denied"
                 self._samples.add(DECISIONS, kind, name, result)
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """Return `utilerrors.Aggregate` of errors."""
-    distinct = [each for each in dict.fromkeys(texts) if each]
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

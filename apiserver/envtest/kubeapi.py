@@ -22,7 +22,7 @@ from inkube.apiserver.configuration import Options
 from inkube.apiserver.envtest import etcd, kubeflags
 from inkube.apiserver.envtest.flags import Arguments, FlagError
 from inkube.apiserver.http import logs
-from inkube.schemas import releases
+from inkube.schemas import builtin, releases
 
 CERTIFICATES = "/var/run/kubernetes"
 _REQUESTS, _DETAILS = 3, 4  # values of --v, as in apiserver/pkg/server/httplog
@@ -47,7 +47,8 @@ def run(arguments: Arguments) -> None:
         _print(sys.stderr, line)
     if not arguments.all("etcd-servers"):
         raise FlagError("--etcd-servers must be specified")
-    process.eventloop.run(_serve(arguments, options))
+    with builtin.gates.overridden(kubeflags.gates(arguments)):
+        process.eventloop.run(_serve(arguments, options))
 
 
 async def _serve(arguments: Arguments, options: Mapping[str, Any]) -> None:

@@ -94,7 +94,7 @@ NEGLIGIBLE_SWITCHES = (
     "audit-log-batch-throttle-enable",
     "aggregator-reject-forwarding-redirect",
     "contention-profiling",
-    "coordinated-leadership-election",
+    "coordinated-leadership-election", "disable-http2-serving",
     "emulation-forward-compatible", "enable-aggregator-routing", "enable-garbage-collector",
     "enable-logs-handler",
     "encryption-provider-config-automatic-reload", "log-json-split-stream",
@@ -128,17 +128,21 @@ UNSUPPORTED_SWITCHES = (
     "profiling", "service-account-extend-token-expiration", "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
-    "disabled-metrics", "egress-selector-config-file", "kubernetes-service-node-port",
+    "admission-control", "disabled-metrics", "egress-selector-config-file",
+    "kubernetes-service-node-port", "min-compatibility-version",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
-    "show-hidden-metrics-for-version", "tls-cipher-suites", "tls-sni-cert-key",
-    "tracing-config-file",
+    "service-account-signing-endpoint",
+    "show-hidden-metrics-for-version", "tls-cipher-suites", "tls-curve-preferences",
+    "tls-sni-cert-key", "tracing-config-file",
 )  # fmt: skip
 """Flags that this server cannot follow, although they change what a client sees."""
 
 _SPECIAL: Mapping[str, Flag] = {
     "encryption-provider-config": Flag("text", "Not supported: objects are not encrypted."),
-    "feature-gates": Flag("list", "Gates can have their defaults; others are not supported."),
+    "feature-gates": Flag("list", "Gates can have their defaults; few can differ."),
 }
+SWITCHABLE_GATES = ("ConstrainedImpersonation", "ServiceAccountNodeAudienceRestriction")
+"""Gates of which this server has both behaviors. Others can only have their defaults."""
 FLAGS: Mapping[str, Flag] = {
     **SUPPORTED,
     **_SPECIAL,
@@ -266,6 +270,8 @@ def ignored(arguments: Arguments) -> Ignored:
             unsupported.append(f"--{name}")
     unsupported += (f"--runtime-config={each}" for each in _unserved(arguments))
     for gate, is_on in _gates(arguments):
+        if gate in SWITCHABLE_GATES:
+            continue
         word = f"--feature-gates={gate}={str(is_on).lower()}"
         if gate in ("AllAlpha", "AllBeta"):
             (unsupported if is_on is (gate == "AllAlpha") else harmless).append(word)
@@ -275,6 +281,11 @@ def ignored(arguments: Arguments) -> Ignored:
             same = builtin.gates.is_on(gate, _minor(arguments)) is is_on
             (harmless if same else unsupported).append(word)
     return Ignored(harmless, unsupported, unknown)
+
+
+def gates(arguments: Arguments) -> Mapping[str, bool]:
+    """Return the given states of the gates that have an effect. Raises FlagError."""
+    return {gate: is_on for gate, is_on in _gates(arguments) if gate in SWITCHABLE_GATES}
 
 
 def _minor(arguments: Arguments) -> int:

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -441,6 +442,7 @@ async def test_a_kubelet_requests_tokens_and_certificates_for_its_own(tmp_path) 
                 'audience "other" not found in pod spec volume, system:node:one is not aut',
             ),
             ([], 'audience "" not found in pod spec volume'),
+            ([""], 'audience "" not found in pod spec volume'),
             (["vault", "registry"], "node may only request 0 or 1 audiences"),
         ):
             token = {
@@ -457,6 +459,82 @@ async def test_a_kubelet_requests_tokens_and_certificates_for_its_own(tmp_path) 
             answer = await request("one", "POST", path, sent)
             assert answer[0] == code, answer
         assert "can only create a node CSR with CN=system:node:one" in answer[1]["message"]
+
+
+AZURE = {"azureFile": {"shareName": "s", "secretName": "s"}}
+"""A volume that the CSI driver file.csi.azure.com mounts."""
+
+
+async def test_audiences_of_tokens_are_those_of_the_csi_drivers_of_a_pod(tmp_path) -> None:
+    options = {
+        "authorization_mode": "Node,RBAC", "enable_admission_plugins": ("NodeRestriction",),
+    }  # fmt: skip
+    volumes: dict[str, list[dict[str, Any]]] = {
+        "inline": [{"csi": {"driver": "a.b"}}],
+        "lost": [{"persistentVolumeClaim": {"claimName": "none"}}, {"csi": {"driver": "a.b"}}],
+        "claimed": [{"persistentVolumeClaim": {"claimName": "azure"}}],
+        "in-tree": [AZURE],
+        "empty": [{"projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}],
+    }
+    claim = {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}},
+        "storageClassName": "",
+    }  # fmt: skip
+    no_driver = 'error validating audience "vault": csidriver.storage.k8s.io "{}" not found'
+    wanted = {
+        "inline": no_driver.format("a.b"),
+        "lost": 'error validating audience "vault": [persistentvolumeclaim "none" not found, '
+        'csidriver.storage.k8s.io "a.b" not found]',
+        "claimed": no_driver.format("file.csi.azure.com"),
+        "in-tree": no_driver.format("file.csi.azure.com"),
+    }
+    namespace = "/api/v1/namespaces/default"
+    async with served(tmp_path, **options) as request:
+
+        async def made(path, name, **members):
+            code, body = await request(
+                "admin", "POST", path, {"metadata": {"name": name}} | members
+            )
+            assert code == 201, body
+            return body["metadata"]["uid"]
+
+        async def token(name, audience):
+            reference = {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": name,
+                "uid": uids.get(name, "u"),
+            }
+            spec = {"audiences": [audience], "boundObjectRef": reference}
+            path = f"{namespace}/serviceaccounts/bot/token"
+            code, body = await request("one", "POST", path, {"spec": spec})
+            return code, body.get("message", "")
+
+        await made(f"{namespace}/serviceaccounts", "bot")
+        volume = {"capacity": {"storage": "1"}, "accessModes": claim["accessModes"], **AZURE}
+        await made("/api/v1/persistentvolumes", "azure", spec=volume)
+        await made(
+            f"{namespace}/persistentvolumeclaims", "azure", spec=claim | {"volumeName": "azure"}
+        )
+        uids = {
+            name: await made(PODS, name, spec={
+                "nodeName": "one", "serviceAccountName": "bot",
+                "containers": [{"name": "c", "image": "i"}],
+                "volumes": [{"name": f"v{i}"} | each for i, each in enumerate(members)],
+            })
+            for name, members in volumes.items()
+        }  # fmt: skip
+        assert (await token("empty", ""))[0] == 201
+        assert await token("gone", "") == (404, 'pod "gone" not found')
+        for name, text in wanted.items():
+            code, message = await token(name, "vault")
+            assert (code, message.partition(" is forbidden: ")[2]) == (403, text)
+        for driver in ("a.b", "file.csi.azure.com"):
+            spec = {"tokenRequests": [{"audience": "vault"}]}
+            await made("/apis/storage.k8s.io/v1/csidrivers", driver, spec=spec)
+        for name in wanted:
+            assert (await token(name, "vault"))[0] == 201
+            assert 'audience "x" not found in pod' in (await token("inline", "x"))[1]
 
 
 @pytest.mark.parametrize(

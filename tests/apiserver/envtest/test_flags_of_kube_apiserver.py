@@ -92,6 +92,11 @@ def test_a_wrong_value_ends_the_start(given, told):
             "--runtime-config=storage.k8s.io/v1beta1=true,batch/v1=false,apps/v1=true",
             ["NOT SUPPORTED here, without effect: --runtime-config=storage.k8s.io/v1beta1=true"],
         ),
+        ("--feature-gates=ConstrainedImpersonation=false", []),
+        (
+            "--service-account-signing-endpoint=@signer",
+            ["NOT SUPPORTED here, without effect: --service-account-signing-endpoint"],
+        ),
         ("--profiling=false", ["harmless here, without effect: --profiling"]),
     ],
 )

@@ -244,6 +244,37 @@ async def cpu_at_rest(process):
             return used
 
 
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+IMPERSONATOR = {
+    "clusterroles": {
+        "metadata": {"name": "impersonator"},
+        "rules": [
+            {"verbs": ["impersonate:user-info"], "apiGroups": ["authentication.k8s.io"],
+             "resources": ["users"]},
+            {"verbs": ["impersonate-on:user-info:list", "list"], "apiGroups": [""],
+             "resources": ["configmaps"]},
+        ],
+    },
+    "clusterrolebindings": {
+        "metadata": {"name": "impersonator"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                    "name": "impersonator"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group",
+                      "name": "system:authenticated"}],
+    },
+}  # fmt: skip
+"""Any user may list ConfigMaps as any other, by constrained impersonation."""
+
+
+async def impersonated(envtest):
+    """Return the code for a user who acts as another user."""
+    async with (
+        envtest.user("agent", "") as agent,
+        agent.get(f"{HERE}/configmaps", headers={"Impersonate-User": "jane"}) as answer,
+    ):
+        return answer.status
+
+
 async def test_envtest_starts_restarts_and_stops_them(assets, tmp_path):
     envtest = Envtest(assets, tmp_path)
     try:
@@ -251,8 +282,13 @@ async def test_envtest_starts_restarts_and_stops_them(assets, tmp_path):
         await envtest.start_api()
         async with envtest.user() as admin:
             assert (await asked(admin, "POST", f"{HERE}/configmaps", CONFIG_MAP))[0] == 201
+            for plural, obj in IMPERSONATOR.items():
+                assert (await asked(admin, "POST", f"{RBAC}/{plural}", obj))[0] == 201
+        assert await impersonated(envtest) == 200
         assert await envtest.end("kube-apiserver") == 0
-        await envtest.start_api(**{"feature-gates": "AllAlpha=true"})
+        gates = "AllAlpha=true,ConstrainedImpersonation=false"
+        await envtest.start_api(**{"feature-gates": gates})
+        assert await impersonated(envtest) == 403
         assert "NOT SUPPORTED here, without effect: --feature-gates=AllAlpha=true" in envtest.log(
             "kube-apiserver"
         )
