@@ -184,6 +184,8 @@ class App:
                     "resource": info.resource,
                     "code": response.status,
                     "milliseconds": round(elapsed * 1000, 3),
+                    "user_agent": request.headers.get(hdrs.USER_AGENT, ""),
+                    "source": request.remote or "",
                 },
             )
         if cancelled is not None:

@@ -8,6 +8,7 @@ health and the location of the data. `assets` writes the folder that KUBEBUILDER
     flags       parses arguments as pflag and Go's flag do, without I/O
     kubeflags   the meaning of kube-apiserver's flags in inkube, without I/O
     kubeapi     the server, from its arguments to the signal that ends it
+    klog        lines of its log in klog's form
     etcd        the etcd, which imports only the standard library, so that it starts fast
     assets      the folder of programs
 """

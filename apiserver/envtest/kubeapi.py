@@ -19,7 +19,7 @@ import inkube
 from inkube import storage
 from inkube.apiserver import auth, defaults, discovery, process, subresources
 from inkube.apiserver.configuration import Options
-from inkube.apiserver.envtest import etcd, kubeflags
+from inkube.apiserver.envtest import etcd, klog, kubeflags
 from inkube.apiserver.envtest.flags import Arguments, FlagError
 from inkube.apiserver.http import logs
 from inkube.schemas import builtin, releases
@@ -37,10 +37,12 @@ def run(arguments: Arguments) -> None:
         _print(sys.stdout, f"Kubernetes {releases.parse(arguments.last('kubernetes-version'))}")
         return
     verbosity = kubeflags.verbosity(arguments)
+    style = arguments.last("logging-format", "text")
     logs.configure(
-        style=arguments.last("logging-format", "text"),
+        style=style,
         level=logging.DEBUG if verbosity >= _DETAILS else logging.INFO,
         requests=verbosity >= _REQUESTS,
+        formatter=None if style == "json" else klog.KlogFormatter(),
     )
     options = kubeflags.options(arguments)
     for line in kubeflags.ignored(arguments).lines():

@@ -21,7 +21,7 @@ class JSONFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **_extra(record),
+            **extra_of(record),
         }
         if record.exc_info:
             line["error"] = self.formatException(record.exc_info)
@@ -40,7 +40,7 @@ class TextFormatter(logging.Formatter):
         time = self._paint("2", self.formatTime(record, "%H:%M:%S"))
         if record.name == ACCESS:
             return f"{time} {self._request(record)}"
-        pairs = " ".join(f"{key}={value}" for key, value in _extra(record).items() if value != "")
+        pairs = " ".join(f"{key}={value}" for key, value in extra_of(record).items() if value != "")
         level = record.levelname.lower()
         text = f"{record.getMessage()} {pairs}".rstrip()
         text = f"{time} {self._paint(_PAINT.get(level, ''), level)} {text}"
@@ -50,7 +50,7 @@ class TextFormatter(logging.Formatter):
 
     def _request(self, record: logging.LogRecord) -> str:
         """Return code, method, path and time. The first parts have nearly constant widths."""
-        extra = _extra(record)
+        extra = extra_of(record)
         code, uri = extra["code"], extra["path"]
         uri = f"{uri}?{extra['query']}" if extra["query"] else uri
         paint = {2: "32", 3: "36", 4: "33", 5: "31"}.get(int(str(code)) // 100, "")
@@ -71,7 +71,8 @@ class Protocol(logging.LoggerAdapter[logging.Logger]):
         self.debug(msg, *args, **kwargs)
 
 
-def _extra(record: logging.LogRecord) -> dict[str, object]:
+def extra_of(record: logging.LogRecord) -> dict[str, object]:
+    """Return the members of `extra`."""
     return {key: value for key, value in record.__dict__.items() if key not in _STANDARD}
 
 
@@ -81,13 +82,17 @@ def configure(
     level: int = logging.INFO,
     requests: bool = False,
     colours: bool = False,
+    formatter: logging.Formatter | None = None,
 ) -> None:
-    """Send the package's log lines to stderr, with lines of requests if `requests` is set.
+    """Send the package's log lines to stderr, with lines of requests if `requests` is set. A
+    `formatter` replaces that of the style.
 
     Only the command line calls this.
     """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JSONFormatter() if style == "json" else TextFormatter(colours=colours))
+    if formatter is None:
+        formatter = JSONFormatter() if style == "json" else TextFormatter(colours=colours)
+    handler.setFormatter(formatter)
     root = logging.getLogger("inkube")
     root.handlers = [handler]
     root.setLevel(level)

@@ -2,12 +2,14 @@
 
 import io
 import logging
+import re
 
 import aiohttp
 import pytest
 from yarl import URL
 
 from inkube import APIServer
+from inkube.apiserver.envtest.klog import KlogFormatter
 from inkube.apiserver.http.logs import TextFormatter
 from inkube.storage.errors import Unavailable
 
@@ -72,3 +74,29 @@ async def test_tokens_in_the_query_are_in_no_log(tmp_path, told):
     for text in (told.getvalue(), log.read_text(), "".join(each.path for each in records)):
         assert "hidden" not in text
         assert "access_token=REDACTED&c=d" in text
+
+
+async def test_lines_of_klog_have_the_members_of_kube_apiserver(told):
+    streams = logging.getLogger("inkube").handlers
+    [handler] = [each for each in streams if getattr(each, "stream", None) is told]
+    handler.setFormatter(KlogFormatter())
+    access = logging.getLogger("inkube.access")
+    level = access.level
+    access.setLevel(logging.INFO)
+    try:
+        async with APIServer() as server, aiohttp.ClientSession() as session:
+            headers = {"User-Agent": 'a"b', "Audit-ID": "1-2"}
+            pods = f"{server.url}/api/v1/pods?limit=5"
+            async with session.get(pods, headers=headers) as response:
+                assert response.status == 200
+            logging.getLogger("inkube.x").warning("two\nlines", extra={"n": 1, "why": "a b"})
+    finally:
+        access.setLevel(level)
+    start = r"I\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ app\.py:\d+] "
+    text = told.getvalue()
+    line = (
+        start + r'"HTTP" verb="LIST" URI="/api/v1/pods\?limit=5" latency="[\d.]+[mµ]?s" '
+        r'userAgent="a\\"b" audit-ID="1-2" srcIP="127\.0\.0\.1" resp=200\n'
+    )
+    assert re.search(line, text), text
+    assert re.search(r'W\d{4} .* test_log_lines\.py:\d+] "two\\nlines" n=1 why="a b"\n', text), text
