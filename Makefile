@@ -66,7 +66,7 @@ types: $(STAMP)  ## mypy, which `lint` runs as well
 	$(BIN)/mypy benchmarks examples tools
 
 exams: $(STAMP)  ## the exams in full: kills, disks, bombs, growth, fuzz, a soak of half an hour
-	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams tests/apiserver/test_leading_servers.py tests/apiserver/explore $(ARGS)
+	INKUBE_EXAMS=long $(BIN)/python -m pytest -s --timeout 7200 tests/exams tests/conformance/test_floor.py tests/apiserver/test_leading_servers.py tests/apiserver/explore $(ARGS)
 	INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz \
 	  tests/schemas/cel/test_cel_optionals_against_cpp.py $(ARGS)
 	INKUBE_HTTP=plain INKUBE_FUZZ=20000 $(BIN)/python -m pytest -s --timeout 7200 tests/apiserver/http/fuzz $(ARGS)

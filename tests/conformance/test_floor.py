@@ -8,12 +8,14 @@ or a config map, which are Go maps), and those that differ. All others are exact
 
 import importlib.util
 import json
+import os
 from pathlib import Path
 from types import ModuleType
 
 import postgresql
 import pytest
 
+IS_LONG = os.environ.get("INKUBE_EXAMS") == "long"
 HERE = Path(__file__).parent
 FLOOR = json.loads((HERE / "floor.json").read_text())
 
@@ -38,7 +40,8 @@ def test_the_recorded_conversations_hold() -> None:
     assert fallen("replay", held.below) == {}, held.report
 
 
-OLDER = ("1.31", "1.32", "1.33", "1.34", "1.35")
+# CI replays every second minor; the exams replay all.
+OLDER = ("1.31", "1.32", "1.33", "1.34", "1.35")[:: 1 if IS_LONG else 2]
 SLICE = (
     "cel-[a-l]*", "core-[b-z]*", "crd-*", "more-d*", "more-openapi", "more-requests*",
     "more-validation-[bnp]*", "verb-*", "watch-*",
