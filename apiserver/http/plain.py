@@ -19,6 +19,7 @@ from aiohttp import __version__, web
 
 from inkube.apiserver.http import unknownmethods
 from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
+from inkube.apiserver.http.unknownmethods import KNOWN
 
 logger = logging.getLogger(__name__)
 
@@ -185,7 +186,8 @@ class Connection(web.RequestHandler):
         aiohttp responds to most such bytes. Before 3.14.4, its parser raises the ValueError of a
         URL that cannot be read. Any client can send one, so this is no error of the loop.
         """
-        self._unusual_head = unknownmethods.head(data)
+        if not data.startswith(KNOWN):  # nearly all do: nothing is called for them
+            self._unusual_head = unknownmethods.head(data)
         try:
             super().data_received(data)
         except ValueError as error:
