@@ -23,3 +23,27 @@ async def serving(handler, certificate=_CERTIFICATE, **settings):
     await site.start()
     yield f"https://127.0.0.1:{runner.addresses[0][1]}"
     await runner.cleanup()
+
+
+def configuration(client_config, kind="Validating", operations=("*",), **changes):
+    """The configuration of a webhook for ConfigMaps; `changes` are other members of the webhook."""
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+        "operations": [*operations],
+    }
+    webhook = {
+        "name": "ear.example.com",
+        "clientConfig": client_config,
+        "rules": [rule],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        **changes,
+    }
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": f"{kind}WebhookConfiguration",
+        "metadata": {"name": f"{kind.lower()}.example.com"},
+        "webhooks": [webhook],
+    }

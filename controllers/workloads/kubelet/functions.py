@@ -220,9 +220,7 @@ class ContainerRun:
     def is_busy(self) -> bool:
         """Whether the function continues by itself: it runs, and does not wait for anything. This
         includes the time until its end was reported."""
-        if self._task is None:
-            return False
-        return self._steps is None or not self._steps.waits
+        return self._task is not None and not (self._steps and self._steps.waits)
 
     def start(self, on_end: Callable[[], None]) -> None:
         """Run the function as a task, and call `on_end` when the task ends."""

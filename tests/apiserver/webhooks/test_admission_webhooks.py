@@ -6,7 +6,7 @@ import json
 import pytest
 import pytest_asyncio
 from aiohttp import ClientSession, web
-from endpoints import BUNDLE, LEAF, serving
+from endpoints import BUNDLE, LEAF, configuration, serving
 
 from inkube import APIServer
 from inkube.schemas.status import StatusError
@@ -46,29 +46,8 @@ async def server():
 
 
 async def configure(server, url, kind="Validating", bundle=BUNDLE, **changes):
-    webhook = {
-        "name": "ear.example.com",
-        "clientConfig": {"url": url, "caBundle": bundle},
-        "rules": [
-            {
-                "apiGroups": [""],
-                "apiVersions": ["v1"],
-                "resources": ["configmaps"],
-                "operations": ["*"],
-            }
-        ],
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-        **changes,
-    }
-    await server.client.create(
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": f"{kind}WebhookConfiguration",
-            "metadata": {"name": f"{kind.lower()}.example.com"},
-            "webhooks": [webhook],
-        }
-    )
+    config = {"url": url, "caBundle": bundle}
+    await server.client.create(configuration(config, kind, **changes))
 
 
 def config_map(name="a", **data):

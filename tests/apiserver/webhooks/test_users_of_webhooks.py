@@ -8,7 +8,7 @@ import json
 
 import pytest
 from aiohttp import web
-from endpoints import BUNDLE, serving
+from endpoints import BUNDLE, configuration, serving
 
 from inkube import APIServer
 from inkube.apiserver.auth import webhookusers
@@ -81,34 +81,13 @@ async def test_a_webhook_receives_the_credentials_of_its_user(tmp_path, kind):
         place = url.rpartition("/")[2]
         path = configured(tmp_path, [user(place, username="u", password="p")], kind=kind)
         async with APIServer(admission_control_config_file=path) as server:
+            config = {"url": url, "caBundle": BUNDLE}
             for each in ("Mutating", "Validating"):
-                await server.client.create(configuration(each, url))
+                await server.client.create(configuration(config, each, ["CREATE"]))
             meta = {"name": "c", "namespace": "default"}
             await server.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta})
     basic = "Basic " + base64.b64encode(b"u:p").decode()
     assert seen == ([basic, None] if kind == "Mutating" else [None, basic])
-
-
-def configuration(kind, url):
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "resources": ["configmaps"],
-        "operations": ["CREATE"],
-    }
-    webhook = {
-        "name": "ear.example.com",
-        "clientConfig": {"url": url, "caBundle": BUNDLE},
-        "rules": [rule],
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-    }
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": f"{kind}WebhookConfiguration",
-        "metadata": {"name": "ear"},
-        "webhooks": [webhook],
-    }
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import boats
 import pytest
 from aiohttp import web
-from endpoints import serving
+from endpoints import configuration, serving
 
 from inkube import APIServer
 from inkube.apiserver.auth import certificates
@@ -65,28 +65,8 @@ def client_config(certificate=OURS, **more):
 
 
 async def configure(server, config):
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "resources": ["configmaps"],
-        "operations": ["CREATE"],
-    }
-    webhook = {
-        "name": "ear.example.com",
-        "clientConfig": config,
-        "rules": [rule],
-        "sideEffects": "None",
-        "admissionReviewVersions": ["v1"],
-        "timeoutSeconds": 5,
-    }
-    await server.client.create(
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "ear.example.com"},
-            "webhooks": [webhook],
-        }
-    )
+    webhook = configuration(config, operations=["CREATE"], timeoutSeconds=5)
+    await server.client.create(webhook)
 
 
 async def write(server):
