@@ -15,10 +15,10 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
+from typing import Protocol, Self
 
 from aiohttp import hdrs, web
 from aiohttp.http import HttpVersion11
@@ -127,6 +127,24 @@ class Parts:
     audit: "http.audit.AuditLog | None" = None
     """Writes audit events of requests that begin; `listeners` contains its function for those that
     are finished."""
+
+    def forwarded(self, access: Access, flows: Flows, origins: Origins) -> Self:
+        """Return the parts for requests that another process of the server forwards: it has given
+        them seats, counted, logged and audited them, and applied faults."""
+        return replace(
+            self,
+            access=access,
+            flows=flows,
+            guard=Guard(loopback_only=False),
+            origins=origins,
+            metrics=Metrics(),
+            samples=Samples(),
+            faults=None,
+            logs_requests=False,
+            on_request=None,
+            listeners=[],
+            audit=None,
+        )
 
 
 class App:

@@ -22,13 +22,11 @@ from inkube.schemas.options import Option, option, options_of
 
 LOCAL = Path("inkube.db")
 """The default data file of the command line."""
-_SERVICE = re.compile(
-    r"([a-z0-9-]+/[a-z0-9-]+)=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})", re.ASCII
-)
+_SERVICE = re.compile(r"[a-z0-9-]+/[a-z0-9-]+=(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):([0-9]{1,5})")
 _SERVICE_RANGE = "10.0.0.0/16"
-_PORTS = re.compile(r"[0-9]{1,5}-[0-9]{1,5}", re.ASCII)
+_PORTS = re.compile(r"([0-9]{1,5})-([0-9]{1,5})")
 _HOST = re.compile(r"[a-zA-Z0-9_]([a-zA-Z0-9_.-]{0,251}[a-zA-Z0-9_])?", re.ASCII)
-_ORIGIN = re.compile(r"https?://[^/?#@\s]+", re.IGNORECASE)
+_ORIGIN = re.compile(r"\*|https?://[^/?#@\s]+", re.IGNORECASE)
 _METRIC_LABEL = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*,[a-zA-Z_][a-zA-Z0-9_]*")
 _STRICT_TRANSPORT = re.compile(r"max-age=[^=;\s]*|includeSubDomains|preload")
 
@@ -41,6 +39,28 @@ LOGS = "Log and audit"
 OTHER = "Other"
 GROUPS = (ADDRESS, DATA, ACCESS, CONTROLLERS, MODULES, LOGS, OTHER)
 """Headings of `inkube serve --help`. An option without one is only for Python."""
+_Loop = Literal["fast", "plain"]
+_AuditMode = Literal["batch", "blocking", "blocking-strict"]
+
+
+def _ports(text: str) -> range:
+    """Return the ports of `FIRST-LAST`; none for other texts."""
+    found = _PORTS.fullmatch(text)
+    return range(int(found[1]), int(found[2]) + 1) if found else range(0)
+
+
+def _is_service(text: str) -> bool:
+    found = _SERVICE.fullmatch(text)
+    return found is not None and 0 < int(found[2]) < 65536
+
+
+def _truncates(destination: str) -> Any:
+    return option(False, f"Whether large audit events lose their bodies {destination}.")
+
+
+def _largest_event(backend: str) -> Any:
+    enabled = f"audit_{backend}_truncate_enabled"
+    return option(100 * 1024, f"Bytes of the largest event with `{enabled}`.", least=1)
 
 
 class BadOption(ValueError):  # named as click names its own
@@ -68,11 +88,10 @@ class ServerOptions:
         group=ADDRESS,
         metavar="1.NN",
     )
-    http: Literal["fast", "plain"] = option(
+    http: _Loop = option(
         "fast",
         "Loop for connections: a fast one, or aiohttp's own (`plain`). The fast one is used only "
         "if it was tested with the installed version of aiohttp. Responses are the same.",
-        choices=("fast", "plain"),
         group=ADDRESS,
     )
     data: Path | None = option(
@@ -226,10 +245,9 @@ class ServerOptions:
     authentication_token_webhook_config_file: Path | None = option(
         None, "Accept tokens that a webhook accepts. A kubeconfig names the webhook.", group=ACCESS
     )
-    authentication_token_webhook_version: str = option(
-        "v1", "Version of the TokenReviews of the webhook: v1 or v1beta1.",
-        choices=("v1", "v1beta1"),
-    )  # fmt: skip
+    authentication_token_webhook_version: Literal["v1", "v1beta1"] = option(
+        "v1", "Version of the TokenReviews of the webhook: v1 or v1beta1."
+    )
     authentication_token_webhook_cache_ttl: float = option(
         120.0, "Seconds for which answers of the webhook are valid.", least=0
     )
@@ -248,10 +266,8 @@ class ServerOptions:
     oidc_signing_algs: Sequence[str] = option(
         (), "Accepted algorithms of tokens of JWT issuers; if empty, all asymmetric ones."
     )
-    tls_min_version: str = option(
-        "",
-        "The oldest version of TLS that is accepted: VersionTLS12 or VersionTLS13.",
-        choices=("", "VersionTLS12", "VersionTLS13"),
+    tls_min_version: Literal["", "VersionTLS12", "VersionTLS13"] = option(
+        "", "The oldest version of TLS that is accepted: VersionTLS12 or VersionTLS13."
     )
     service_account_max_token_expiration: float = option(
         0.0, "Longest validity of service account tokens in seconds; 0 is no limit.", least=0
@@ -283,13 +299,16 @@ class ServerOptions:
         "Built-in versions that are not served, such as `batch/v1=false`.",
     )
     service_node_port_range: str = option(
-        "30000-32767", "The range of node ports; the first and the last port."
+        "30000-32767",
+        "The range of node ports; the first and the last port.",
+        check=_ports,
+        expected="FIRST-LAST, such as 30000-32767",
     )
     max_requests_inflight: int = option(
-        400, "Reads that run at a time; 0 means without a limit. Watches do not count."
+        400, "Reads that run at a time; 0 means without a limit. Watches do not count.", least=0
     )
     max_mutating_requests_inflight: int = option(
-        200, "Writes that run at a time; 0 means without a limit."
+        200, "Writes that run at a time; 0 means without a limit.", least=0
     )
     enable_priority_and_fairness: bool = option(
         True,
@@ -323,11 +342,10 @@ class ServerOptions:
     default_unreachable_toleration_seconds: int = option(
         300, "Seconds that pods tolerate a node that is unreachable, by default.", least=0
     )
-    engine: Literal["fast", "plain"] = option(
+    engine: _Loop = option(
         "fast",
         "Engine of writes: a fast one, or one without queues, uncommitted states, threads and a "
         "cache of patches (`plain`). Responses are the same.",
-        choices=("fast", "plain"),
         group=OTHER,
     )
     pipelined_writes: bool = option(
@@ -347,7 +365,7 @@ class ServerOptions:
         group=LOGS,
     )
     audit_log_format: Literal["json", "legacy"] = option(
-        "json", "Form of audit events: JSON, or a line of text.", choices=("json", "legacy")
+        "json", "Form of audit events: JSON, or a line of text."
     )
     audit_log_maxsize: int = option(
         0, "Megabytes after which the audit log begins another file; 0 is no limit.", least=0
@@ -361,17 +379,11 @@ class ServerOptions:
     audit_log_compress: bool = option(
         False, "Whether full files of the audit log are compressed with gzip."
     )
-    audit_log_mode: Literal["batch", "blocking", "blocking-strict"] = option(
-        "blocking",
-        "With `blocking-strict`, a request fails if its first event cannot be written.",
-        choices=("batch", "blocking", "blocking-strict"),
+    audit_log_mode: _AuditMode = option(
+        "blocking", "With `blocking-strict`, a request fails if its first event cannot be written."
     )
-    audit_log_truncate_enabled: bool = option(
-        False, "Whether large events lose their bodies in the audit log."
-    )
-    audit_log_truncate_max_event_size: int = option(
-        100 * 1024, "Bytes of the largest event with `audit_log_truncate_enabled`.", least=1
-    )
+    audit_log_truncate_enabled: bool = _truncates("in the audit log")
+    audit_log_truncate_max_event_size: int = _largest_event("log")
     audit_policy_file: Path | None = option(
         None,
         "Policy of the audit log. An `audit.k8s.io/v1` Policy: which requests to log, with how "
@@ -402,28 +414,28 @@ class ServerOptions:
     audit_webhook_initial_backoff: float = option(
         10.0, "Seconds before audit events are sent again after a failure.", least=0
     )
-    audit_webhook_mode: Literal["batch", "blocking", "blocking-strict"] = option(
+    audit_webhook_mode: _AuditMode = option(
         "batch",
         "With `blocking`, requests wait until the webhook has received their events. With "
         "`blocking-strict`, they also fail if it did not receive the first one.",
-        choices=("batch", "blocking", "blocking-strict"),
     )
-    audit_webhook_truncate_enabled: bool = option(
-        False, "Whether large events lose their bodies for the webhook."
-    )
-    audit_webhook_truncate_max_event_size: int = option(
-        100 * 1024, "Bytes of the largest event with `audit_webhook_truncate_enabled`.", least=1
-    )
+    audit_webhook_truncate_enabled: bool = _truncates("for the webhook")
+    audit_webhook_truncate_max_event_size: int = _largest_event("webhook")
     allow_metric_labels: Mapping[str, str] = option(
         {},
         "Shown values of labels of metrics, such as `{'apiserver_request_total,code': '200,201'}`; "
         "other values are `unexpected`.",
+        check=_METRIC_LABEL.fullmatch,
+        expected="METRIC,LABEL, such as apiserver_request_total,code",
     )
     allow_origins: Sequence[str] = option(
         (),
         "Allow web pages of this origin (CORS), such as http://localhost:3000; `*` allows all.",
         group=ACCESS,
         flag="--allow-origin",
+        check=_ORIGIN.fullmatch,
+        expected="an origin; use scheme, host and port without a path, such as "
+        "http://localhost:3000, or * for all origins",
     )
     cors_allowed_origins: Sequence[str] = option(
         (),
@@ -434,6 +446,8 @@ class ServerOptions:
         (),
         "Directives of the header Strict-Transport-Security, which every response over TLS then "
         "has: `max-age=31536000`, `includeSubDomains`, `preload`.",
+        check=_STRICT_TRANSPORT.fullmatch,
+        expected="max-age=SECONDS, includeSubDomains or preload",
     )
     allow_hosts: Sequence[str] = option(
         (),
@@ -442,6 +456,8 @@ class ServerOptions:
         group=ACCESS,
         flag="--allow-host",
         metavar="NAME",
+        check=_HOST.fullmatch,
+        expected="a host name; write it without scheme and port",
     )
     service_addresses: Sequence[str] = option(
         (),
@@ -450,6 +466,8 @@ class ServerOptions:
         group=ACCESS,
         flag="--service-address",
         metavar="NAMESPACE/NAME=HOST:PORT",
+        check=_is_service,
+        expected="NAMESPACE/NAME=HOST:PORT, such as system/hook=127.0.0.1:9443",
     )
     clock: Any = option(None, "An `inkube.testing.Clock`; None is real time.")
     seed: int | None = option(
@@ -509,12 +527,13 @@ class Options(ServerOptions):
             raise BadOption(
                 "port", f"{self.port} is not a port; use 0 to 65535, where 0 takes a free port"
             )
-        if _PORTS.fullmatch(self.service_node_port_range) is None or not self.node_ports:
+        requests = self.max_requests_inflight + self.max_mutating_requests_inflight
+        if self.enable_priority_and_fairness and not requests:
             raise BadOption(
-                "service_node_port_range",
-                f"{self.service_node_port_range!r} is not FIRST-LAST, such as 30000-32767",
+                "max_requests_inflight",
+                "with enable_priority_and_fairness, it and max_mutating_requests_inflight must add "
+                "up to something positive",
             )
-        self._check_limits()
         if self.service_cluster_ip_range != _SERVICE_RANGE:
             try:
                 builtin.ranges_of(self.service_cluster_ip_range)
@@ -540,53 +559,6 @@ class Options(ServerOptions):
             )
         if self.prune_definitions and not self.watch_definitions:
             raise BadOption("prune_definitions", "it works only with watch_definitions (--watch)")
-        for text in self.service_addresses:
-            found = _SERVICE.fullmatch(text)
-            if found is None or not 0 < int(found[3]) < 65536:
-                raise BadOption(
-                    "service_addresses",
-                    f"{text!r} is not NAMESPACE/NAME=HOST:PORT, such as system/hook=127.0.0.1:9443",
-                )
-        for origin in self.allow_origins:
-            if origin != "*" and _ORIGIN.fullmatch(origin) is None:
-                raise BadOption(
-                    "allow_origins",
-                    f"{origin!r} is not an origin; use scheme, host and port without a path, "
-                    "such as http://localhost:3000, or * for all origins",
-                )
-        for label in self.allow_metric_labels:
-            if _METRIC_LABEL.fullmatch(label) is None:
-                raise BadOption(
-                    "allow_metric_labels",
-                    f"{label!r} is not METRIC,LABEL, such as apiserver_request_total,code",
-                )
-        for directive in self.strict_transport_security_directives:
-            if _STRICT_TRANSPORT.fullmatch(directive) is None:
-                raise BadOption(
-                    "strict_transport_security_directives",
-                    f"{directive!r} is not max-age=SECONDS, includeSubDomains or preload",
-                )
-        for host in self.allow_hosts:
-            if _HOST.fullmatch(host) is None:
-                raise BadOption(
-                    "allow_hosts", f"{host!r} is not a host name; write it without scheme and port"
-                )
-
-    def _check_limits(self) -> None:
-        reads, writes = self.max_requests_inflight, self.max_mutating_requests_inflight
-        for name, number in (
-            ("max_requests_inflight", reads), ("max_mutating_requests_inflight", writes),
-        ):  # fmt: skip
-            if number < 0:
-                raise BadOption(
-                    name, f"{number} is not a number of requests; 0 means without a limit"
-                )
-        if self.enable_priority_and_fairness and not reads + writes:
-            raise BadOption(
-                "max_requests_inflight",
-                "with enable_priority_and_fairness, it and max_mutating_requests_inflight must add "
-                "up to something positive",
-            )
 
     @property
     def release(self) -> releases.Release:
@@ -596,8 +568,7 @@ class Options(ServerOptions):
     @property
     def node_ports(self) -> range:
         """The node ports of services."""
-        first, _, last = self.service_node_port_range.partition("-")
-        return range(int(first), int(last) + 1)
+        return _ports(self.service_node_port_range)
 
     @property
     def given_services(self) -> dict[str, str]:

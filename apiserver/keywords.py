@@ -57,13 +57,13 @@ class OptionValues(TypedDict, total=False):
     authorization_config: Any
     authorization_policy_file: Path | None
     authentication_token_webhook_config_file: Path | None
-    authentication_token_webhook_version: str
+    authentication_token_webhook_version: Literal["v1", "v1beta1"]
     authentication_token_webhook_cache_ttl: float
     anonymous_auth: bool
     enable_bootstrap_token_auth: bool
     authentication_config: Any
     oidc_signing_algs: Sequence[str]
-    tls_min_version: str
+    tls_min_version: Literal["", "VersionTLS12", "VersionTLS13"]
     service_account_max_token_expiration: float
     service_account_jwks_uri: str
     service_account_issuer: Sequence[str]

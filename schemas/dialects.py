@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inkube.schemas import caches, fielderrors, releases
+from inkube.schemas import caches, fielderrors, gotypes, releases
 from inkube.schemas.fielderrors import FieldError, Verbatim
 from inkube.schemas.golang import gotext
-from inkube.schemas.gotypes import gocmp, gosource, internal
+from inkube.schemas.gotypes import internal
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.status import StatusError
 
@@ -102,7 +102,7 @@ class Dialect:
         return error._replace(value=value, detail=self._text(detail, error.field))
 
     def _difference(self, detail: internal.Difference) -> str:
-        print_difference = gocmp.diff if self._prints_go else internal.diff
+        print_difference = gotypes.gocmp.diff if self._prints_go else internal.diff
         return detail.lead + print_difference(detail.name, detail.old, detail.new, self.minor)
 
     def _value(self, value: Any, field: str, detail: str) -> Any:
@@ -133,7 +133,7 @@ class Dialect:
             if fields.fullmatch(field) and has_type and not is_one:
                 if isinstance(value, str) and field.endswith(f"[{value}]"):
                     return Verbatim(value)
-                return Verbatim(gosource.of_type(name, value))
+                return Verbatim(gotypes.gosource.of_type(name, value))
         return None
 
     def _text(self, text: str, field: str) -> str:
@@ -190,7 +190,7 @@ def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     if isinstance(value, internal.InternalValue):
         if value.data is None and not value.is_list:
             return "null"  # a nil pointer, which Go prints like this text
-        print_value = gosource.items if value.is_list else gosource.value
+        print_value = gotypes.gosource.items if value.is_list else gotypes.gosource.value
         return Verbatim(print_value(value.name, value.data, minor))
     if isinstance(value, fielderrors.Sourced):
         return Verbatim(value.go)
@@ -203,4 +203,4 @@ def _go_value(value: Any, minor: int, is_json: bool) -> Any:
     if not is_json and all(isinstance(each, str) for each in value.values()):
         pairs = (f"{gotext.quote(key)}:{gotext.quote(value[key])}" for key in sorted(value))
         return Verbatim(f"map[string]string{{{', '.join(pairs)}}}")
-    return Verbatim(gosource.of_json(value))
+    return Verbatim(gotypes.gosource.of_json(value))

@@ -13,10 +13,10 @@ The options of a server (`apiserver.configuration`) and those of modules are des
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 _SIMPLE: dict[Any, tuple[Any, str]] = {
     bool: (bool, "True or False"),
@@ -52,13 +52,19 @@ class Option:
     help: str = ""
     """What the option does. The command line shows the first sentence."""
     choices: Sequence[str] = ()
-    """The permitted texts. If empty, any value of the type is permitted."""
+    """The permitted texts; those of a Literal are its own. If empty, any value of the type is
+    permitted."""
     least: float | None = None
     """The smallest permitted number."""
     above: float | None = None
     """The number that values must exceed."""
     type: Any = None
     """The type of the values; None: the type of `default`."""
+    check: Callable[[str], Any] | None = None
+    """Whether a text is permitted, as a value or as a member of one: a function such as the
+    `fullmatch` of a regular expression."""
+    expected: str = ""
+    """What texts that `check` refuses are not, as an error names it: `an origin`."""
     group: str = ""
     """The heading in `inkube serve --help`. An option of the server without a heading is only for
     Python."""
@@ -100,6 +106,10 @@ class Option:
             return f"{value} is out of range; use {self.least:g} or more"
         if self.above is not None and not self.above < value < float("inf"):
             return f"{value} is out of range; use a number above {self.above:g}"
+        texts = (value,) if isinstance(value, str) else value if self.check else ()
+        for text in texts:
+            if self.check and not self.check(text):
+                return f"{text!r} is not {self.expected}"
         return ""
 
 
@@ -117,10 +127,15 @@ def option(default: Any, help: str, **members: Any) -> Any:
 def options_of(owner: type) -> tuple[Option, ...]:
     """Return the options of a class: the fields of a dataclass that `option` makes, in order."""
     return tuple(
-        Option(each.name, _default(each), type=each.type, **each.metadata)
+        Option(each.name, _default(each), type=each.type, **_members(each))
         for each in getattr(owner, "__dataclass_fields__", {}).values()
         if "help" in each.metadata
     )
+
+
+def _members(field: "dataclasses.Field[Any]") -> Mapping[str, Any]:
+    kind = field.type
+    return {"choices": get_args(kind) if get_origin(kind) is Literal else (), **field.metadata}
 
 
 def _default(field: "dataclasses.Field[Any]") -> Any:

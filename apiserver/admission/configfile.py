@@ -5,13 +5,13 @@ follow is an error, because it may be meant to protect something. Follows
 apiserver/pkg/admission/config.go and the configuration types of the plugins.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from inkube.apiserver import auth
-from inkube.apiserver.admission import coveringquotas, eventrates, podsecurity
+from inkube.apiserver.admission import coveringquotas, eventrates, names, podsecurity
 from inkube.schemas import fielderrors, golang
 from inkube.schemas.objects import Object
 
@@ -32,11 +32,17 @@ class Settings(NamedTuple):
     validating_users: "auth.webhookusers.Users | None" = None
 
 
-def read(path: Path | None) -> Settings:
-    """Read a file; without one, return the defaults. Raises OSError, and ValueError for a file that
-    is no such configuration."""
-    if path is None:
-        return Settings()
+def read(path: Path | None, enabled: Collection[str]) -> Settings:
+    """Return the settings in a file; without one, the defaults. Raises OSError, and ValueError for
+    a file that is no such configuration or lacks what an enabled plugin needs."""
+    settings = Settings() if path is None else _read(path)
+    if "EventRateLimit" in enabled and not settings.event_limits:
+        why = "limits: must not be empty (--admission-control-config-file)"
+        raise names.unstartable("EventRateLimit", why)
+    return settings
+
+
+def _read(path: Path) -> Settings:
     try:
         document = _load(path)
     except OSError as error:

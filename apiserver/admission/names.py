@@ -4,6 +4,8 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins and DefaultOffAd
 Kubernetes 1.36.
 """
 
+from collections.abc import Collection
+
 KNOWN = frozenset(
     {
         "AlwaysAdmit",
@@ -79,3 +81,17 @@ UNSUPPORTED = {
 
 POD_CHANGES_SINCE = 36
 """The minor of Kubernetes that first compares changed pods with their nodes."""
+
+
+def check(running: Collection[str], named: Collection[str]) -> None:
+    """Refuse names of plugins that do not exist, and plugins that cannot run here. Raises
+    ValueError."""
+    for name in sorted({*named} - KNOWN):
+        raise ValueError(f'admission-control plugin "{name}" is unknown')
+    for name in sorted(UNSUPPORTED.keys() & {*running}):
+        raise unstartable(name, UNSUPPORTED[name])
+
+
+def unstartable(name: str, why: str) -> ValueError:
+    """Return the error of a plugin that cannot start."""
+    return ValueError(f'failed to apply admission: couldn\'t init admission plugin "{name}": {why}')

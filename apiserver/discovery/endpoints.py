@@ -3,6 +3,7 @@
 import platform
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from aiohttp import hdrs, web
@@ -15,7 +16,7 @@ from inkube.apiserver.registry import Resources, Samples, User
 from inkube.schemas import caches, lazy, status
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
-from inkube.storage import Durations
+from inkube.storage import Durations, Store
 
 Endpoint = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 
@@ -35,6 +36,7 @@ _ESCAPING_MINOR = 32
 """The minor since which names of metrics can contain any character, and are escaped."""
 
 
+_SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
 _PAGES_MINOR = 36
 _EMULATION_MINOR = 33
 """The minor since which `/version` includes the emulated version
@@ -86,10 +88,8 @@ class Endpoints:
         samples: Samples,
         gauges: Callable[[], Iterable[Sequence[str]]],
         resources: Resources,
-        count: Callable[[str], int],
-        size: Callable[[str], int],
-        stored_bytes: Callable[[], int | None],
-        commits: Durations,
+        store: Store,
+        data: Path | None,
         failures: Callable[[], Mapping[str, str]],
         release: Release,
         allowed_labels: Mapping[str, str],
@@ -97,8 +97,8 @@ class Endpoints:
         siblings: Siblings | None = None,
     ) -> None:
         """`gauges` returns metrics that are read when they are shown: each is a name, labels and a
-        value. `count` and `size` return the number and the bytes of the objects below a prefix of
-        keys. `allowed_labels` are the option `allow_metric_labels`."""
+        value. `data` is the file of the store, if it has one. `allowed_labels` are the option
+        `allow_metric_labels`."""
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
@@ -115,10 +115,8 @@ class Endpoints:
         }
         self._siblings = siblings
         self._resources = resources
-        self._count = count
-        self._size = size
-        self._stored_bytes = stored_bytes
-        self._commits = commits
+        self._store = store
+        self._data = data
         self._allowed_labels = allowed_labels
 
     def figures(self) -> Object:
@@ -129,7 +127,7 @@ class Endpoints:
             "samples": self.samples.snapshot(),
             "gauges": [[*gauge] for gauge in self._gauges()],
             "requests": self.requests.snapshot(),
-            "commits": self._commits.snapshot(),
+            "commits": self._store.durations.snapshot(),
             "caches": {cache.name: cache.entries() for cache in caches.every()},
             "checks": [[*check, number] for check, number in self.health.request_counts.items()],
         }
@@ -182,10 +180,10 @@ class Endpoints:
             entries=entries,
             workers=0 if self._siblings is None else len(every),
             samples=samples,
-            objects={(each.group, each.plural): self._count(each.prefix) for each in kinds},
+            objects={(each.group, each.plural): self._store.count(each.prefix) for each in kinds},
             sizes={(each.group, each.plural): self._size(each.prefix) for each in kinds},
             kinds={each.prefix: (each.group, each.plural) for each in reversed(kinds)},
-            stored_bytes=self._stored_bytes(),
+            stored_bytes=None if self._data is None else self._data.stat().st_size,
             commits=commits,
             deprecated_resources={
                 (each.group, name, each.plural)
@@ -201,6 +199,12 @@ class Endpoints:
         accepted = request.headers.get(hdrs.ACCEPT_ENCODING, "")
         responses.compress(response, accepted, smallest=0)  # as promhttp.HandlerFor
         return response
+
+    def _size(self, prefix: str) -> int:
+        """Estimate the bytes of the objects below a prefix, from the first ones."""
+        count = self._store.count(prefix)
+        sample = self._store.list(prefix, _SIZE_SAMPLE).data if count else []
+        return count * sum(map(len, sample)) // len(sample) if sample else 0
 
     async def levels(
         self, request: web.BaseRequest, info: RequestInfo, user: User

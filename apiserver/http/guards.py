@@ -6,7 +6,7 @@ apiserver/pkg/server.
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 from aiohttp import web
@@ -89,10 +89,11 @@ class Guard:
             raise too_many_requests()
         return lane
 
-    def peaks(self) -> tuple[int, int]:
-        """Return the highest number of running reads and of writes since the last call, and the
-        current number at least."""
-        return self._read_lane.take_peak(), self._write_lane.take_peak()
+    def figures(self) -> Iterator[tuple[str, ...]]:
+        """Yield the names and labels of metrics, each with its value as a text at the end: the
+        highest number of running reads and of writes since the last call."""
+        for kind, lane in (("readOnly", self._read_lane), ("mutating", self._write_lane)):
+            yield "apiserver_current_inflight_requests", kind, str(lane.take_peak())
 
 
 def name_of(host: str) -> str:

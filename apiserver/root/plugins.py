@@ -4,7 +4,6 @@ Follows pkg/kubeapiserver/options/plugins.go, AllOrderedPlugins. `core` builds t
 """
 
 from collections.abc import Callable, Collection
-from pathlib import Path
 
 from inkube.apiserver import admission, webhooks
 from inkube.apiserver.access import Security
@@ -63,7 +62,11 @@ def in_order(
     minor, config_file = options.release.minor, options.admission_control_config_file
     enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
-    settings = _settings(config_file, {*enabled} - {*disabled}, {*enabled, *disabled})
+    running = {*enabled} - {*disabled}
+    names.check(running, {*enabled, *disabled})
+    settings = Lazy(lambda: admission.configfile.read(config_file, running))
+    if config_file is not None or "EventRateLimit" in running:
+        settings()  # raises ValueError
     authorizer = security.authorizer
     seconds = (
         options.default_not_ready_toleration_seconds,
@@ -184,27 +187,6 @@ def _covering_quotas(
 ) -> tuple[Plugin, ...]:
     limits = settings.quota_limits if settings else ()
     return (admission.coveringquotas.CoveringQuotas(store, limits),) if limits else ()
-
-
-def _settings(
-    config_file: Path | None, enabled: Collection[str], named: Collection[str]
-) -> "Lazy[admission.configfile.Settings]":
-    """Return the settings of plugins, which are read from the file at once. Raises ValueError."""
-    for name in sorted({*named} - names.KNOWN):
-        raise ValueError(f'admission-control plugin "{name}" is unknown')
-    for name in sorted(names.UNSUPPORTED.keys() & {*enabled}):
-        raise _unstartable(name, names.UNSUPPORTED[name])
-    settings = Lazy(lambda: admission.configfile.read(config_file))
-    if config_file is not None:
-        settings()
-    if "EventRateLimit" in enabled and not settings().event_limits:
-        why = "limits: must not be empty (--admission-control-config-file)"
-        raise _unstartable("EventRateLimit", why)
-    return settings
-
-
-def _unstartable(name: str, why: str) -> ValueError:
-    return ValueError(f'failed to apply admission: couldn\'t init admission plugin "{name}": {why}')
 
 
 def _late(

@@ -39,7 +39,6 @@ from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 
-_SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
 _NO_ORIGINS = Origins((), protects=False)
 
 
@@ -82,12 +81,6 @@ class Limits:
             is_limiting=lambda: not flows.are_active,
         )
         return cls(guard, flows)
-
-    def figures(self) -> Iterator[tuple[str, ...]]:
-        """Yield the names and labels of metrics, each with its value as a text at the end."""
-        for kind, peak in zip(("readOnly", "mutating"), self.guard.peaks(), strict=True):
-            yield "apiserver_current_inflight_requests", kind, str(peak)
-        yield from self.flows.figures()
 
 
 async def start_serving(
@@ -207,16 +200,7 @@ def _before_request(
 def _endpoints(
     core: Core, progress: Progress, siblings: "workers.Siblings | None", limits: Limits
 ) -> Endpoints:
-    store, data = core.base.store, core.options.data
-
-    def size(prefix: str) -> int:
-        """Estimate the bytes of the objects below a prefix, from the first ones."""
-        count = store.count(prefix)
-        sample = store.list(prefix, _SIZE_SAMPLE).data if count else []
-        return count * sum(map(len, sample)) // len(sample) if sample else 0
-
-    def stored_bytes() -> int | None:
-        return None if data is None else data.stat().st_size
+    store = core.base.store
 
     def failures() -> Mapping[str, str]:
         if store.failure:
@@ -231,7 +215,8 @@ def _endpoints(
 
     def gauges() -> Iterator[tuple[str, ...]]:
         core.manager.observe_queues(observe_work)  # from the first time that metrics are read
-        yield from limits.figures()
+        yield from limits.guard.figures()
+        yield from limits.flows.figures()
         yield from core.manager.figures()
 
     return Endpoints(
@@ -239,10 +224,8 @@ def _endpoints(
         samples,
         gauges,
         core.resources,
-        store.count,
-        size,
-        stored_bytes,
-        store.durations,
+        store,
+        core.options.data,
         failures,
         core.options.release,
         core.options.allow_metric_labels,
@@ -336,7 +319,7 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
     def kubelet() -> "subresources.containers.Kubelet | None":
         return None if pods is None else pods.containers
 
-    recorded = _recorded_logs(core)
+    recorded = subresources.recordedlogs.source(core.options.data, core.base.store)
     return subresources.table.table(
         registry,
         core.resources,
@@ -355,14 +338,6 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
     )
 
 
-def _recorded_logs(core: Core) -> "Callable[[], subresources.containers.LogSource | None]":
-    """Return the function that returns the logs in the data file, if it contains a dump."""
-    if core.options.data is None:
-        return lambda: None
-    recorded = subresources.recordedlogs.RecordedLogs(core.options.data, core.base.store)
-    return lambda: recorded if recorded.dumps() else None
-
-
 def _component_health(parts: Parts) -> dict[str, bool]:
     """Return the components of a cluster by name, and whether this server runs them."""
     pods = parts.pods
@@ -379,24 +354,8 @@ async def _join_workers(
     """Serve requests that other workers forward. Returns parts that forward requests that only the
     leader can serve."""
     options = parts.core.options
-    forwarded_app = App(
-        replace(
-            application,
-            access=workers.ForwardedAccess(),
-            origins=_NO_ORIGINS,
-            guard=Guard(loopback_only=False),
-            # the worker that forwards a request has given it seats, counted and logged it, and
-            # applied faults
-            flows=Flows(parts.core.base.store, parts.core.resources, Samples(), seats=0),
-            metrics=Metrics(),
-            samples=Samples(),
-            faults=None,
-            listeners=[],
-            audit=None,
-            logs_requests=False,
-            on_request=None,
-        )
-    )
+    flows = Flows(parts.core.base.store, parts.core.resources, Samples(), seats=0)
+    forwarded_app = App(application.forwarded(workers.ForwardedAccess(), flows, _NO_ORIGINS))
     server = webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http)
     runner = await workers.start_runner(options.worker, server)
     stack.push_async_callback(runner.cleanup)

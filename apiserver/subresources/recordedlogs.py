@@ -35,6 +35,12 @@ def _prefix(namespace: str, pod: str, container: str) -> str:
     return f"logs/{namespace}/{pod}/{container}/"
 
 
+def source(file: Path | None, store: BaseStore) -> Callable[[], "RecordedLogs | None"]:
+    """Return the function that returns the logs in the data file, if it contains a dump."""
+    recorded = None if file is None else RecordedLogs(file, store)
+    return lambda: recorded if recorded is not None and recorded.dumps() else None
+
+
 class RecordedLogs:
     """The logs in a data file."""
 

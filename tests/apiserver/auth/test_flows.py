@@ -251,7 +251,7 @@ async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"max_requests_inflight": -1}, "-1 is not a number of requests"),
+        ({"max_requests_inflight": -1}, "-1 is out of range; use 0 or more"),
         (
             {"max_requests_inflight": 0, "max_mutating_requests_inflight": 0},
             "must add up to something positive",
