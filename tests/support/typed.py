@@ -1,6 +1,7 @@
 """Random objects of built-in kinds, created from the table of Go types, in canonical JSON."""
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from inkube.schemas.builtin import decoding, resources
@@ -47,6 +48,20 @@ def make(rng: random.Random, gvk: GVK) -> dict[str, Any]:
     for typed in filter(None, inner):  # not in protobuf messages
         typed.pop("apiVersion", None), typed.pop("kind", None)
     return decoding.decode(obj, gvk).object
+
+
+def paths(
+    go: GoType, kind: str, path: tuple[str | int, ...] = (), outer: tuple[str, ...] = ()
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the path of each value of a kind in a type. The item of a list is 0, that of a map
+    "key". A struct inside a struct of its own type is left out."""
+    if go.kind == kind:
+        yield path
+    elif go.kind == "struct" and go.name not in outer:
+        for name, field in go.fields.items():
+            yield from paths(field.type, kind, (*path, name), (*outer, go.name))
+    elif go.kind in ("list", "map") and go.item is not None:
+        yield from paths(go.item, kind, (*path, 0 if go.kind == "list" else "key"), outer)
 
 
 def _value(rng: random.Random, go: GoType, depth: int) -> Any:

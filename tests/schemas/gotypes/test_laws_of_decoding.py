@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 import pytest
 import samples
+import typed
 
 from inkube.schemas import releases
 from inkube.schemas.golang import gojson, rfc3339
@@ -190,3 +191,26 @@ def test_every_type_that_a_type_refers_to_is_in_the_table_of_its_minor(minor):
         pending += [field.type for field in go.fields.values()]
         pending += [go.item] if go.item is not None else []
     assert len(seen) > len(table.table(minor).kinds)
+
+
+NOT_ROUNDED = ("node.k8s.io/", "resource.k8s.io/")
+"""Groups whose maps of quantities have no default: SetDefaults_ResourceList is for lists of
+resources of pods, nodes, volumes, quotas and limits."""
+
+
+def holding(path: tuple[str | int, ...], value: Any) -> Any:
+    for part in reversed(path):
+        value = [value] if part == 0 else {part: value}
+    return value
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_amounts_of_resources_are_whole_milli_and_other_quantities_have_finer_ones(name):
+    go = type_of(name)
+    for path in typed.paths(go, "quantity"):
+        is_rounded = path[-1] == "key" and not name.startswith(NOT_ROUNDED)
+        for given, kept in (("0.5", "500m"), ("0.0005", "1m" if is_rounded else "500u")):
+            found: Any = decoding.decode(go, holding(path, given)).object
+            for part in path:
+                found = found[part]
+            assert found == kept, path

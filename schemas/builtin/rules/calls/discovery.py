@@ -6,6 +6,9 @@ from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
+
 
 def address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check that an address has the slice's type. Addresses of unknown types are not checked."""
@@ -77,8 +80,9 @@ def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
 
 
 def old_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
-    """Return the warnings about addresses of IPv4 that are not in their canonical form."""
-    if value.get("addressType") != "IPv4":
+    """Return the warnings about addresses that are not in their canonical form, unless one of
+    Kubernetes' own controllers writes the slice (warnOnBadIPs)."""
+    if (value["metadata"].get("labels") or {}).get(_MANAGED_BY) in _CONTROLLERS:
         return []
     return [
         text
