@@ -5,7 +5,6 @@ it, `add` without a value adds null, `test` of a missing member with null succee
 equal only if their texts are equal, and only `replace` can be about the document itself.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ import jsonpointer
 import orjson
 
 from inkube.schemas import status
-from inkube.schemas.golang import gotext
+from inkube.schemas.golang import gotext, strconv
 from inkube.schemas.objects import Object, same
 
 MAX_OPERATIONS = 10_000
@@ -208,8 +207,6 @@ _OPERATIONS: dict[str, Callable[[Object, str, Object], int]] = {
     "add": _add, "copy": _copy, "move": _move, "remove": _remove, "replace": _replace,
     "test": _test,
 }  # fmt: skip
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-"""What strconv.Atoi reads."""
 _Position = tuple[Any, str]
 """A container, and the last part of a path, unescaped."""
 
@@ -237,21 +234,37 @@ def _unescaped(part: str) -> str:
 
 def _child(container: Any, part: str) -> Any:
     if isinstance(container, list):
-        index = int(part)
-        return container[index if index >= 0 else len(container) + index]
+        return container[_place(part, len(container))]
     return container[part] if isinstance(container, dict) else None
 
 
-def _index(container: list[Any], key: str, prefix: str, *, bare: bool = False) -> int:
+def _place(key: str, length: int) -> int:
+    """Return an index counted from the start; those below zero count from the end, at `length`.
+    Raises ValueError for what strconv.Atoi does not read, IndexError for an index before the
+    start."""
+    index = strconv.atoi(key)
+    if index < -length:
+        raise IndexError(index)
+    return index + length if index < 0 else index
+
+
+def _outside(key: str, complaint: str) -> JSONPatchFailure:
+    shown = strconv.atoi(key)
+    message = f"Unable to access invalid index: {shown}: invalid index referenced"
+    return JSONPatchFailure(f"{complaint}: {message}")
+
+
+def _index(container: list[Any], key: str, complaint: str, *, bare: bool = False) -> int:
     """Return the index of an existing item, counted from the start. Raises JSONPatchFailure."""
-    missing = f"{prefix}: missing value"
-    if not _INTEGER.fullmatch(key):
-        message = f"{prefix}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
-        raise JSONPatchFailure(missing if bare else message)
-    index = int(key) + (len(container) if key.startswith("-") else 0)
-    if not 0 <= index < len(container):
-        message = f"{prefix}: Unable to access invalid index: {key}: invalid index referenced"
-        raise JSONPatchFailure(missing if bare else message)
+    missing = JSONPatchFailure(f"{complaint}: missing value")
+    try:
+        index = _place(key, len(container))
+    except IndexError:
+        index = len(container)
+    except ValueError as error:
+        raise (missing if bare else JSONPatchFailure(f"{complaint}: {error}")) from error
+    if index >= len(container):
+        raise missing if bare else _outside(key, complaint)
     return index
 
 
@@ -278,17 +291,15 @@ def _insert(position: _Position, value: Any, complaint: str) -> None:
     """Insert a value at a place; -1 means the end of a list, like `-`."""
     container, key = position
     if isinstance(container, list) and key != "-":
-        if not _INTEGER.fullmatch(key):
-            message = f"{complaint}: value was not a proper array index: '{key}'"
-            raise JSONPatchFailure(
-                f"{message}: strconv.Atoi: parsing {gotext.quote(key)}: invalid syntax"
-            )
-        index = int(key) + (len(container) + 1 if key.startswith("-") else 0)
-        if not 0 <= index <= len(container):
-            message = (
-                f"{complaint}: Unable to access invalid index: {key}: invalid index referenced"
-            )
-            raise JSONPatchFailure(message)
+        try:
+            index = _place(key, len(container) + 1)
+        except IndexError as error:
+            raise _outside(key, complaint) from error
+        except ValueError as error:
+            message = f"{complaint}: value was not a proper array index: '{key}': {error}"
+            raise JSONPatchFailure(message) from error
+        if index > len(container):
+            raise _outside(key, complaint)
         position = container, str(index)
     _standard("add", position, value)
 
@@ -296,8 +307,6 @@ def _insert(position: _Position, value: Any, complaint: str) -> None:
 def _standard(op: str, position: _Position, value: Any) -> None:
     """Apply one operation of RFC 6902 to a container, in place."""
     container, key = position
-    if isinstance(container, list) and key.startswith("-") and key != "-":
-        key = str(len(container) + int(key))
     path = jsonpointer.JsonPointer.from_parts([key]).path
     operation = {"op": op, "path": path, "value": value}
     jsonpatch.apply_patch(container, [operation], in_place=True)
