@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from inkube.schemas.cel.rules.validation import run_on_default, validate_rules
 from inkube.schemas.fielderrors import invalid
@@ -256,22 +258,51 @@ def test_a_constant_that_cannot_be_converted_refuses_the_rule() -> None:
     assert "program instantiation failed" in errors[0][1]
 
 
-@pytest.mark.parametrize("length", [None, 0, 5, 20, 4000])
-@pytest.mark.parametrize("more", [{}, {"pattern": "^x"}, {"anyOf": [{"type": "integer"}]}])
-def test_the_longest_text_of_an_int_or_string_bounds_its_cost(
-    length: int | None, more: Object
+def contained(part: Object, kind: str, most: int) -> Object:
+    """Return the schema of a list, map or struct of values of a schema."""
+    if kind == "list":
+        return {"type": "array", "maxItems": most, "items": part}
+    if kind == "map":
+        return {"type": "object", "maxProperties": most, "additionalProperties": part}
+    return {"type": "object", "properties": {"in": part}}
+
+
+@settings(max_examples=60)
+@given(
+    length=st.one_of(st.none(), st.integers(0, 5000)),
+    containers=st.lists(
+        st.tuples(st.sampled_from(["list", "map", "struct"]), st.sampled_from([1, 100, 10_000])),
+        max_size=3,
+    ),
+    more=st.sampled_from([{}, {"pattern": "^x"}, {"anyOf": [{"type": "integer"}]}]),
+    rule=st.sampled_from(["isQuantity(self)", "self == 'x'", "type(self) == string"]),
+)
+def test_an_int_or_string_costs_as_much_as_a_string_wherever_it_is(
+    length: int | None, containers: list[tuple[str, int]], more: Object, rule: str
 ) -> None:
-    """As for a string: the limits of a rule that costs per byte are those of a string."""
-    rule = {"rule": "isQuantity(self)"}
+    """Lists, maps and structs around it multiply the same estimate, with or without maxLength."""
     bound = {} if length is None else {"maxLength": length}
-    limits = []
+    told = []
     for kind in ({"x-kubernetes-int-or-string": True, **more}, {"type": "string"}):
-        items = {**kind, **bound, "x-kubernetes-validations": [rule]}
-        accepted = [
-            count
-            for count in (1, 100, 10_000, 1_000_000)
-            if not found(schema({"q": {"type": "array", "maxItems": count, "items": items}}))
-        ]
-        limits.append(max(accepted, default=0))
-    assert limits[0] == limits[1]
-    assert limits[0] == {None: 1, 0: 1_000_000, 5: 1_000_000, 20: 1_000_000, 4000: 100}[length]
+        part: Object = {**kind, **bound, "x-kubernetes-validations": [{"rule": rule}]}
+        for each, most in containers:
+            part = contained(part, each, most)
+        told.append(found(schema({"q": part})))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    ("length", "most"), [(None, 1), (0, 1_000_000), (20, 1_000_000), (4000, 100)]
+)
+def test_the_longest_text_of_an_int_or_string_bounds_its_number(
+    length: int | None, most: int
+) -> None:
+    bound = {} if length is None else {"maxLength": length}
+    rules = {"x-kubernetes-validations": [{"rule": "isQuantity(self)"}]}
+    part = {"x-kubernetes-int-or-string": True, **bound, **rules}
+    accepted = [
+        count
+        for count in (1, 100, 10_000, 1_000_000)
+        if not found(schema({"q": contained(part, "list", count)}))
+    ]
+    assert max(accepted) == most
