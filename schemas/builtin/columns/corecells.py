@@ -227,7 +227,7 @@ def volume(obj: Object, now: datetime) -> list[Any]:
     bound = f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else ""
     terminating = obj["metadata"].get("deletionTimestamp")
     return [
-        (spec.get("capacity") or {}).get("storage", ""),
+        (spec.get("capacity") or {}).get("storage", "0"),
         _modes(spec.get("accessModes")),
         spec.get("persistentVolumeReclaimPolicy", ""),
         "Terminating" if terminating else status.get("phase", ""),
@@ -248,7 +248,7 @@ def claim(obj: Object, now: datetime) -> list[Any]:
     return [
         "Terminating" if terminating else status.get("phase", ""),
         spec.get("volumeName", ""),
-        (status.get("capacity") or {}).get("storage", "") if bound else "",
+        (status.get("capacity") or {}).get("storage", "0") if bound else "",
         _modes(status.get("accessModes")) if bound else "",
         spec.get("storageClassName", ""),
         spec.get("volumeAttributesClassName") or UNSET,

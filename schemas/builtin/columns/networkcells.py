@@ -36,7 +36,7 @@ def _external(obj: Object, spec: Object) -> str:
         balancer = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
         found = [one.get("ip") or one.get("hostname", "") for one in balancer]
         return ",".join([*sorted(found), *addresses]) or "<pending>"
-    return ",".join(addresses) or NONE
+    return (",".join(addresses) or NONE) if kind else UNKNOWN
 
 
 def endpoints(obj: Object, now: datetime) -> list[Any]:
@@ -103,7 +103,7 @@ def service_cidr(obj: Object, now: datetime) -> list[Any]:
 
 
 def ip_address(obj: Object, now: datetime) -> list[Any]:
-    """Return the cells of an IPAddress (printIPAddress)."""
+    """Return the cells of an IPAddress. Its age has no column (printIPAddress)."""
     parent = (obj.get("spec") or {}).get("parentRef") or {}
     resource = parent.get("resource", "")
     if parent.get("group"):

@@ -31,7 +31,6 @@ _BY_PLURAL: dict[str, _Cells] = {
     "deployments": workloadcells.deployment,
     "csidrivers": storagecells.driver,
     "csinodes": storagecells.node,
-    "csistoragecapacities": storagecells.capacity,
     "deviceclasses": corecells.age_only,
     "endpoints": networkcells.endpoints,
     "endpointslices": networkcells.endpoint_slice,

@@ -25,7 +25,7 @@ def storage_class(obj: Object, now: datetime) -> list[Any]:
     return [
         obj.get("provisioner", ""),
         obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or UNSET,
+        obj.get("volumeBindingMode") or "Immediate",
         expands,
         age(obj, now),
     ]
@@ -64,11 +64,6 @@ def node(obj: Object, now: datetime) -> list[Any]:
     return [len((obj.get("spec") or {}).get("drivers") or ()), age(obj, now)]
 
 
-def capacity(obj: Object, now: datetime) -> list[Any]:
-    """Return the cells of a CSIStorageCapacity (printCSIStorageCapacity)."""
-    return [obj.get("storageClassName", ""), obj.get("capacity") or UNSET]
-
-
 def device_claim(obj: Object, now: datetime) -> list[Any]:
     """Return the cells of a ResourceClaim (printResourceClaim)."""
     status = obj.get("status") or {}
@@ -86,4 +81,4 @@ def device_slice(obj: Object, now: datetime) -> list[Any]:
     """Return the cells of a ResourceSlice (printResourceSlice)."""
     spec = obj.get("spec") or {}
     pool = (spec.get("pool") or {}).get("name", "")
-    return [spec.get("nodeName") or UNSET, spec.get("driver", ""), pool, age(obj, now)]
+    return [spec.get("nodeName", ""), spec.get("driver", ""), pool, age(obj, now)]

@@ -93,7 +93,8 @@ def test_every_row_has_as_many_cells_as_columns():
             continue
         shown = columns.of(resource.group, resource.plural)
         row = cells(resource.group, resource.plural, {"kind": resource.kind})
-        assert len(row) == len(shown), resource.plural
+        beside = resource.plural == "ipaddresses"  # upstream shows an age without a column
+        assert len(row) == len(shown) + beside, resource.plural
 
 
 def test_wide_columns_have_a_priority():
