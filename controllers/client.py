@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object as Object
+from inkube.schemas.status import StatusError
 
 PatchType = Literal["json", "merge", "strategic", "apply"]
 
@@ -173,3 +174,20 @@ class Client(Protocol):
         await client.delete("v1/pods", "web-0", options={"gracePeriodSeconds": 0})
         """
         ...
+
+
+async def apply_status(
+    client: Client, resource: Kind, obj: Object, status: Object, *, manager: str
+) -> None:
+    """Apply a controller's part of a status, also members that others own. Does nothing if the
+    object was deleted."""
+    body = {name: obj[name] for name in ("apiVersion", "kind")}
+    meta = obj["metadata"]
+    try:
+        await client.patch(
+            resource, meta["name"], meta.get("namespace", ""), patch={**body, "status": status},
+            type="apply", subresource="status", field_manager=manager, force=True,
+        )  # fmt: skip
+    except StatusError as error:
+        if error.code != 404:
+            raise

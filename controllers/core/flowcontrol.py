@@ -8,19 +8,19 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, apply_status
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
 from inkube.schemas.golang import quote
 from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
 
 _GROUP = "flowcontrol.apiserver.k8s.io"
 SCHEMAS = GVR(_GROUP, "v1", "flowschemas")
 LEVELS = GVR(_GROUP, "v1", "prioritylevelconfigurations")
 DANGLING = "Dangling"
+_MANAGER = "api-priority-and-fairness-config-consumer-v1"
 _WRITES = 6
 _MINUTE = timedelta(minutes=1)
 
@@ -56,12 +56,7 @@ class DanglingController:
             return Result(requeue_after=(writes[0] + _MINUTE - now).total_seconds())
         writes.append(now)
         found["lastTransitionTime"] = meta.format_time(now)
-        status = {"conditions": [*(one for one in old if one is not before), found]}
-        try:
-            await self._client.update({**schema, "status": status}, subresource="status")
-        except StatusError as error:
-            if error.code != 404:  # deleted
-                raise
+        await apply_status(self._client, SCHEMAS, schema, {"conditions": [found]}, manager=_MANAGER)
         return None
 
     def affected_keys(self, change: Change) -> Iterator[Key]:

@@ -5,14 +5,14 @@ Follows pkg/controller/validatingadmissionpolicystatus.
 
 from typing import NamedTuple, Protocol
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, apply_status
 from inkube.controllers.informer import Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import policies
 from inkube.schemas.meta import GVK, GVR, split_api_version
-from inkube.schemas.status import StatusError
 
 RESOURCE = GVR("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
+_MANAGER = "validatingadmissionpolicy-status"
 _MAX_KINDS = 10
 
 
@@ -49,17 +49,12 @@ class TypeChecking:
         if policy is None:
             return None
         generation = policy["metadata"].get("generation", 0)
-        before = policy.get("status") or {}
-        if before.get("observedGeneration") == generation:
+        if (policy.get("status") or {}).get("observedGeneration") == generation:
             return None
         found = self._doubts(policy["spec"])
         checking = {"expressionWarnings": found} if found else {}
-        status = {**before, "observedGeneration": generation, "typeChecking": checking}
-        try:
-            await self._client.update({**policy, "status": status}, subresource="status")
-        except StatusError as error:
-            if error.code not in (404, 409):  # deleted or changed: an event follows
-                raise
+        status = {"observedGeneration": generation, "typeChecking": checking}
+        await apply_status(self._client, RESOURCE, policy, status, manager=_MANAGER)
         return None
 
     def _doubts(self, spec: Object) -> list[Object]:

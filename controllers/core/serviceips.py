@@ -15,7 +15,7 @@ pkg/controlplane/controller/defaultservicecidr.
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, apply_status
 from inkube.controllers.events import Recorder
 from inkube.controllers.eventseries import SeriesRecorder
 from inkube.controllers.informer import Change, Informer, Key
@@ -271,13 +271,8 @@ class RangeController:
         if old.get("status") != condition["status"] or since is None:
             since = meta.format_time(self._clock.now())
         new = {"type": "Ready", "lastTransitionTime": since, **condition}
-        kept = [each for each in conditions if each["type"] != "Ready"]
-        version = service_cidr["metadata"]["resourceVersion"]
-        patch = {
-            "metadata": {"resourceVersion": version}, "status": {"conditions": [*kept, new]}
-        }  # fmt: skip
-        await self._client.patch(
-            RANGES, service_cidr["metadata"]["name"], patch=patch, subresource="status"
+        await apply_status(
+            self._client, RANGES, service_cidr, {"conditions": [new]}, manager=RANGES_NAME
         )
 
     def of_range(self, change: Change) -> Iterator[Key]:
