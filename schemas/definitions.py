@@ -212,9 +212,12 @@ class Definition:
     undecided_warning: str = ""
     """The warning for a DELETE that does not specify a propagation; "": no warning."""
     generation: tuple[str, ...] | None = None
-    """The members of a built-in kind whose changes increment the generation. () keeps it at 1. None
-    means that the kind has no generation. Custom resources count every member except metadata and
-    status."""
+    """The members of a built-in kind (`metadata.labels`) whose changes increment the generation. ()
+    keeps it at 1. None means that the kind has no generation. Custom resources count every member
+    except metadata and status."""
+    counts_empty: bool = False
+    """Whether an empty list or map instead of a missing one is such a change (reflect.DeepEqual,
+    where other kinds have equality.Semantic)."""
     revalidates: bool = False
     """Whether an update of a built-in kind validates the new object twice, because the kind's
     strategy and its ValidateUpdate both validate it. `details.causes` then has each error twice."""

@@ -32,12 +32,19 @@ async def own(write: Write) -> None:
 
 async def record(write: Write) -> None:
     """Record the owner of each field in managedFields. Nothing else of the object changes."""
-    new, served = write.new, write.request.served
+    new = write.new
     write.owners = "recorded"
+    restored = empties.show(new, _compared(write)) if write.empties else []
+    try:
+        await _track(write)
+    finally:
+        empties.hide(new, restored)
+
+
+async def _track(write: Write) -> None:
+    new, served = write.new, write.request.served
     if write.old is None and managedfields.is_first(new):
-        restored = empties.show(new, _encoded(write))
         await write.run(managedfields.track_first, new, served.typed, writer(write))
-        empties.hide(restored)
         return
     steps = managedfields.track(
         write.old,
@@ -50,11 +57,16 @@ async def record(write: Write) -> None:
     await write.finish(steps)
 
 
-def _encoded(write: Write) -> Iterator[Empty]:
-    """Yield the empty lists of the body that Go encodes: they are owned, although a stored object
-    has null there."""
+def _compared(write: Write) -> Iterator[Empty]:
+    """Yield the empty lists and maps of the body that make a difference for owners: those that Go
+    encodes, although a stored object has null there, and those inside lists that are compared as a
+    whole."""
+    typed = write.request.served.typed
     for each in write.empties:
         [*path, member] = each.path
+        if typed.is_in_whole_list(path):
+            yield each
+            continue
         holder: Any = write.new
         with contextlib.suppress(KeyError, IndexError):  # admission may have removed the parent
             for key in path:

@@ -13,7 +13,7 @@ from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas import patch as rules
 from inkube.schemas.golang import DecodeError, cannot_unmarshal, gotext
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.ownership import apply as apply_rules
 
@@ -173,9 +173,11 @@ class Apply(Update):
         )
         write.owners = "recorded"
         try:
-            made = request.resource.decode(request.served, merged, None, restored=True)
+            found: list[Empty] = []
+            made = request.resource.decode(request.served, merged, None, found, restored=True)
         except DecodeError as error:
             raise _not_converted(request, self._body, error) from error
+        write.empties = found
         uid = made["metadata"].get("uid")
         if uid and write.old is None:
             raise _uid_without_object(write, uid)

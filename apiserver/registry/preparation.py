@@ -111,11 +111,13 @@ def _finish(
     """Hide the empty members again, and refuse the object or bring it into its stored form. Raises
     StatusError 422."""
     obj, resource = write.new, write.request.resource
-    empties.hide(restored)
-    if errors:
-        name = obj["metadata"].get("name") or ""  # a webhook may have changed it
-        kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
-        raise status.invalid(_error_group(resource.definition), kind, name, errors)
+    try:
+        if errors:  # their texts show the empty members
+            name = obj["metadata"].get("name") or ""  # a webhook may have changed it
+            kind = obj.get("kind") or resource.kind  # a custom resource may contain a wrong one
+            raise status.invalid(_error_group(resource.definition), kind, name, errors)
+    finally:
+        empties.hide(obj, restored)
     for warning in resource.wording.warnings(warnings):
         write.warn(warning)
     resource.strategy.canonicalize(obj)

@@ -22,7 +22,6 @@ _CORE: _Family = {
 }
 _APPS: _Family = {
     "daemonsets": lambda: strategies.workloads.DaemonSets,
-    "deployments": lambda: strategies.workloads.Deployments,
 }
 _GROUPS: Mapping[str, _Family] = {
     "": _CORE,

@@ -254,7 +254,7 @@ def _judged(
         errors = strategy.validate_update(context, obj, old)
         if not errors:
             warnings += strategy.warnings_on_update(context, obj, old)
-    empties.hide(restored)
+    empties.hide(obj, restored)
     return errors, warnings
 
 

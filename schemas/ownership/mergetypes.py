@@ -5,7 +5,7 @@ from the JSON schema of a CustomResourceDefinition or of a built-in kind: both h
 `x-kubernetes-*` keywords. Follows kube-openapi pkg/schemaconv and structured-merge-diff schema/.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -70,6 +70,27 @@ class Type:
         if self.list is not None:
             return self.list.element.exact
         return self.map is None or self.map.exact
+
+
+def is_in_whole_list(kind: Type, path: Sequence[str | int]) -> bool:
+    """Return whether a path leads into a list that is atomic or inside an atomic value."""
+    is_atomic, inner = False, kind
+    for step in path:
+        if isinstance(step, int):
+            if inner.list is None:
+                return False
+            if is_atomic or inner.list.atomic:
+                return True
+            inner = inner.list.element
+        else:
+            if inner.map is None:
+                return False
+            is_atomic |= inner.map.atomic
+            below = inner.map.fields.get(step, inner.map.element)
+            if below is None:
+                return False
+            inner = below
+    return False
 
 
 def _deduced() -> Type:

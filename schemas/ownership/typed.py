@@ -4,7 +4,7 @@
 views of all served versions with a way to convert objects between them.
 """
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
@@ -51,6 +51,16 @@ class TypedSchema:
         self._keeps_empty = minor >= _KEEPS_EMPTY
         self._deduced = not schema
         self._made_atomic: dict[bytes, FieldSet] = {}
+
+    def is_in_whole_list(self, path: Sequence[str | int]) -> bool:
+        """Return whether a path leads into a list that is compared as a whole, because it or a
+        parent is atomic.
+
+        structured-merge-diff compares such a list of Go values by reflect.DeepEqual, for which an
+        empty list or map in it is not nil (value/listreflect.go). Other comparisons leave out what
+        Go does not encode.
+        """
+        return mergetypes.is_in_whole_list(self.type, path)
 
     def problems(self, value: Object, *, duplicates: bool = True) -> list[Problem]:
         """Return the reasons why the value cannot be typed: undeclared fields, wrong types,

@@ -12,8 +12,7 @@ from inkube.schemas.definitions import Definition
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.metadata import names, objectmeta
-from inkube.schemas.objects import Object
-from inkube.schemas.objects import semantically_same as same
+from inkube.schemas.objects import Object, same, semantically_same
 from inkube.schemas.strategy import Context, Strategy
 
 _FIRST = ("name", "generateName", "namespace", "uid")
@@ -60,11 +59,18 @@ class BuiltinStrategy(Strategy):
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         """Keep the old status. Increase the generation if a counted member changed."""
         self.rules.drop_disabled(obj, self.gvk, old)
-        counted = self.definition.generation
         if self.definition.storage_version.status:
             keep(obj, old, "status")
-        if counted and any(not same(obj.get(member), old.get(member)) for member in counted):
-            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        self.count(obj, old)
+
+    def count(self, obj: Object, old: Object) -> None:
+        """Increase the generation if a counted member differs from the old one."""
+        equal = same if self.definition.counts_empty else semantically_same
+        for path in self.definition.generation or ():
+            part, _, member = path.rpartition(".")
+            new, before = (obj[part], old[part]) if part else (obj, old)
+            if not equal(new.get(member), before.get(member)):
+                obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         """Prepare a write to /status: keep all members except the status and metadata, and the

@@ -97,6 +97,8 @@ class Slices(BuiltinStrategy):
         _date_taints(obj, context.now)
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
+        """Fields with disabled gates are counted before they are dropped."""
+        self.count(obj, old)
         super().prepare_object(context, obj, old)
         _date_taints(obj, context.now)
 

@@ -1,4 +1,4 @@
-"""Deployments and DaemonSets, as stored objects. apps.rules contains the rules for fields.
+"""DaemonSets, as stored objects. apps.rules contains the rules for fields.
 
 Follows pkg/registry/apps.
 """
@@ -8,18 +8,6 @@ from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 from inkube.schemas.strategy import Context
-
-
-class Deployments(BuiltinStrategy):
-    """The strategy of Deployments: a change of annotations also increases the generation."""
-
-    def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
-        super().prepare_object(context, obj, old)
-        meta, before = obj["metadata"], old["metadata"]
-        if same(obj.get("spec"), old.get("spec")) and not same(
-            meta.get("annotations"), before.get("annotations")
-        ):
-            meta["generation"] = before.get("generation", 0) + 1
 
 
 class DaemonSets(BuiltinStrategy):

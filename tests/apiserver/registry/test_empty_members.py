@@ -33,6 +33,26 @@ async def test_errors_show_them_as_they_were_sent(web):
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_errors_of_an_apply_show_them(web):
+    ranges = "/apis/networking.k8s.io/v1/servicecidrs"
+    await web.ask("POST", ranges, {"metadata": {"name": "r"}, "spec": {"cidrs": ["10.8.0.0/16"]}})
+    body = {"apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR"}
+    path = f"{ranges}/r?fieldManager=m&force=true"
+    answer = await web.patch(path, {**body, "spec": {"cidrs": []}}, "apply")
+    assert causes(answer) == [("spec.cidrs", "Invalid value: []: field is immutable")]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_status_whose_parent_the_strategy_copies_is_stored_without_them(web):
+    nodes = "/api/v1/nodes"
+    stored = (await web.ask("POST", nodes, {"metadata": {"name": "n"}})).json
+    config = {"assigned": {}}  # removed, because kubelets no longer read it
+    stored["status"] = {**stored["status"], "capacity": {}, "runtimeHandlers": [], "config": config}
+    status = (await web.ask("PUT", f"{nodes}/n/status", stored)).json["status"]
+    assert not {"capacity", "runtimeHandlers", "config"} & status.keys()
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_empty_members_are_neither_stored_nor_returned_nor_owned(web):
     sent = pod(nodeSelector={}, imagePullSecrets=[], volumes=[])
     sent["metadata"] = {"name": "empty", "labels": {}}

@@ -59,7 +59,7 @@ def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
     if selector is not None and selectors.selects(selector, labels or {}):
         return []
     why = "`selector` does not match template `labels`"
-    return [fielderrors.invalid(f"{path}.metadata.labels", labels or None, why)]
+    return [fielderrors.invalid(f"{path}.metadata.labels", labels, why)]
 
 
 def template_with_claims(template: Object, path: str, frame: Frame) -> list[FieldError]:

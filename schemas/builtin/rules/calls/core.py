@@ -405,11 +405,11 @@ def labels_of_template(obj: Object) -> None:
 
 def selected_by_labels(template: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check that the selector of a ReplicationController matches the labels of its template."""
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if (frame.obj.get("selector") or {}).items() <= labels.items():
+    labels = (template.get("metadata") or {}).get("labels")
+    if (frame.obj.get("selector") or {}).items() <= (labels or {}).items():
         return []
     why = "`selector` does not match template `labels`"
-    return [fielderrors.invalid(f"{path}.metadata.labels", labels or None, why)]
+    return [fielderrors.invalid(f"{path}.metadata.labels", labels, why)]
 
 
 def pod_ranges_of_families(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
