@@ -78,7 +78,7 @@ def _is_minor(node: ast.AST) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in ("minor", "_minor")
 
 
-def test_only_what_builds_parts_asks_for_a_version() -> None:
+def test_only_code_that_builds_parts_compares_versions() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}: {function} asks for a version"
         for room in ("apiserver", "controllers", "schemas", "storage")

@@ -62,9 +62,7 @@ def test_the_start_of_a_program_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 300), (7200, 7200)])
-def test_the_timeout_that_the_command_line_asks_for_is_multiplied(
-    request, monkeypatch, asked, seconds
-):
+def test_the_timeout_of_the_command_line_is_multiplied(request, monkeypatch, asked, seconds):
     conftest = request.config.pluginmanager.get_plugin(str(Path(__file__).with_name("conftest.py")))
     test = pytest.Function.from_parent(request.node.parent, name=request.node.originalname,
                                        callobj=lambda: None)  # fmt: skip

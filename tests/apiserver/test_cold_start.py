@@ -126,7 +126,7 @@ def test_the_command_on_a_file_loads_only_what_it_needs(tmp_path):
     assert not [name for name in (*OUTSIDE, LOOKUP) if name in loaded]
 
 
-def test_kinds_declared_in_python_are_loaded_when_they_are_asked_for(started):
+def test_kinds_declared_in_python_are_loaded_at_their_first_request(started):
     assert "inkube.controllers.provisioning.types" not in started["modules"]
     assert started["items"] == []
 

@@ -65,7 +65,7 @@ async def web(server):
         yield web
 
 
-async def test_settled_waits_for_the_controllers_and_tells_the_revision(server, web):
+async def test_settled_waits_for_the_controllers_and_returns_the_revision(server, web):
     await server.client.create(CRD)
     revision = (await web.post("settled"))["revision"]
     assert int(revision) == server.store.revision
@@ -324,7 +324,7 @@ async def test_pages_of_other_machines_control_nothing(server):
         assert (await web.ask("POST", f"{ROOT}/reset"))[0] == 403
 
 
-async def test_openapi_tells_of_every_action(web):
+async def test_openapi_describes_every_action(web):
     _, document = await web.ask("GET", "/openapi/v3/inkube/v1")
     paths = document["paths"]
     for action in ("settled", "advance", "reset", "snapshot", "restore", "fork"):

@@ -84,7 +84,7 @@ async def test_a_damaged_object_is_a_500_and_the_rest_is_served(file, caplog):
     caplog.clear()
 
 
-async def test_check_finds_what_is_damaged_and_repair_goes_back_to_what_was_sound(file):
+async def test_check_finds_damage_and_repair_restores_the_last_sound_state(file):
     await filled(file)
     run = CliRunner().invoke
     assert run(main, ["check", str(file)]).exit_code == 0
@@ -170,7 +170,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize(("told", "damage"), DAMAGES.items(), ids=DAMAGES)
-async def test_a_log_that_contradicts_itself_is_told_and_repaired(file, told, damage):
+async def test_a_contradictory_log_is_reported_and_repaired(file, told, damage):
     newest = await lived(file)
     run = CliRunner().invoke
     assert run(main, ["check", str(file)]).output == f"{file} is sound\n"

@@ -104,7 +104,7 @@ async def test_a_namespace_of_one_takes_objects_at_the_other(pair: list[Web]):
         assert (await there("POST", path, config_map("m")))[0] == 201
 
 
-async def test_a_watch_of_one_goes_on_at_the_other(pair: list[Web]):
+async def test_a_watch_of_one_server_continues_at_the_other(pair: list[Web]):
     here, there = pair
     _, first = await here("POST", MAPS, config_map("first"))
     version, told = first["metadata"]["resourceVersion"], []
@@ -173,7 +173,7 @@ async def test_replicas_share_their_keys(cluster: Any):
         )
 
 
-async def test_while_the_database_is_away_old_reads_go_on_and_writes_are_told_to_come_back(
+async def test_while_the_database_is_away_old_reads_continue_and_writes_get_retry_after(
     own_cluster: Any, caplog: pytest.LogCaptureFixture
 ):
     caplog.set_level(logging.CRITICAL, "inkube.apiserver.app")
@@ -198,7 +198,7 @@ async def test_while_the_database_is_away_old_reads_go_on_and_writes_are_told_to
         assert (await web("POST", MAPS, config_map("refused")))[0] == 201
 
 
-def test_a_database_is_told_by_its_url():
+def test_a_database_is_recognised_by_its_url():
     async def start() -> None:
         async with APIServer(database="mysql://host/name"):
             pass

@@ -45,7 +45,7 @@ async def test_two_servers_in_one_process_share_nothing():
         assert "a" not in names
 
 
-async def test_a_server_that_was_not_stopped_is_told_of():
+async def test_a_server_that_was_not_stopped_causes_a_warning():
     server = APIServer()
     await server.__aenter__()
     with warnings.catch_warnings(record=True) as caught:
@@ -105,7 +105,7 @@ async def test_objects_and_versions_survive_a_restart(tmp_path):
         assert again["metadata"]["uid"] != gone["metadata"]["uid"]
 
 
-async def test_a_watch_goes_on_where_it_was_before_a_restart(tmp_path):
+async def test_a_watch_continues_after_a_restart(tmp_path):
     data = tmp_path / "data.db"
     async with APIServer(data=data) as server:
         old = (await server.client.create(config_map("old")))["metadata"]["resourceVersion"]

@@ -127,7 +127,7 @@ def test_a_bar_says_what_how_far_and_of_what():
     assert terminal.picture(stage._replace(total=0)) == "loading (12 objects)"
 
 
-async def test_a_start_that_is_short_is_not_told(capsys):
+async def test_a_short_start_prints_no_progress(capsys):
     async with terminal.print_progress(lambda: Stage(LOADING, "loading")):
         pass
     assert capsys.readouterr() == ("", "")

@@ -156,7 +156,9 @@ async def test_a_series_whose_event_expired_is_written_again(client, recorder, o
     assert again["series"]["count"] == 2
 
 
-async def test_a_series_goes_on_when_the_server_leads_again(clock, manager, recorder, obj, counted):
+async def test_a_series_continues_when_the_server_leads_again(
+    clock, manager, recorder, obj, counted
+):
     for _ in range(3):
         await tell(recorder, obj)
     await manager.remove("three-events")

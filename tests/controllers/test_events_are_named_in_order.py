@@ -59,7 +59,7 @@ async def test_a_name_ends_with_the_nanoseconds_of_the_clock(client, clock, name
     ]
 
 
-def test_names_increase_when_the_clock_goes_back(names):
+def test_names_increase_when_the_clock_is_set_back(names):
     earlier = EventNames(FakeClock())
     clock = MovableClock(ahead=3600.0)
     made = EventNames(clock)

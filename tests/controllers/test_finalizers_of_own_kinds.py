@@ -98,7 +98,7 @@ async def test_the_steps_of_a_deletion_run_in_order_before_the_object_is_removed
     assert (await server.client.list(PATH)).items == []
 
 
-async def test_a_step_that_fails_is_told_and_tried_again(server, kitchen):
+async def test_a_failed_step_is_reported_and_repeated(server, kitchen):
     kitchen.is_hot = True
     await server.client.create(kettle())
     start = (await server.client.list(PATH)).resource_version

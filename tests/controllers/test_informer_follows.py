@@ -57,7 +57,7 @@ async def test_objects_appear_change_and_go(client, informers):
     assert informer.get(Key("ns", "a")) is None
 
 
-async def test_a_late_subscriber_hears_what_is_cached(client, informers):
+async def test_a_late_subscriber_receives_cached_objects(client, informers):
     await client.create(thing("a"))
     informer = informers.of(THINGS)
     await informer.caught_up()
@@ -153,7 +153,7 @@ async def test_two_functions_have_an_index_each(client, informers):
     assert not sizes.keys("red")
 
 
-async def test_a_compacted_revision_leads_to_a_new_list_that_tells_the_difference(
+async def test_a_compacted_revision_leads_to_a_new_list_and_events_for_its_differences(
     server, client, clock, informers
 ):
     await client.create(thing("stays"))

@@ -220,7 +220,7 @@ async def test_no_more_reconciles_run_at_once_than_allowed(manager):
     assert most == 3
 
 
-async def test_a_removed_controller_hears_nothing_more(manager):
+async def test_a_removed_controller_receives_no_more_events(manager):
     seen = []
 
     async def note(key):

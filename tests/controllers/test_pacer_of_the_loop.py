@@ -7,7 +7,7 @@ from patience import within
 from inkube.controllers.pacer import CROWD, TIMES, Pacer
 
 
-async def test_one_waiter_goes_on_per_turn_of_the_loop():
+async def test_one_waiter_continues_in_each_turn_of_the_loop():
     pacer, order = Pacer(), []
 
     async def work(number):

@@ -112,7 +112,7 @@ async def test_a_change_of_a_core_secret_is_looked_at_at_once(server):
     assert told(await stored(server)) == [("FieldValueNotFound", "no token; set one")]
 
 
-async def test_a_missing_service_is_told_at_the_start():
+async def test_a_missing_service_is_an_error_of_the_start():
     @check(Bus, field="spec.topic")
     async def topic_exists(bus, broker):
         yield Duplicate(f"the broker {broker} has this topic")

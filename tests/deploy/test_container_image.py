@@ -153,7 +153,7 @@ def run(built: Path, *arguments: str) -> "subprocess.Popen[str]":
     )  # fmt: skip
 
 
-def test_what_was_built_serves_and_its_health_check_tells_when(built: Path):
+def test_the_built_image_serves_and_its_health_check_reports_readiness(built: Path):
     (check,) = values("HEALTHCHECK")
     health = json.loads(check[check.index("[") :])
     with run(built, *health) as early:

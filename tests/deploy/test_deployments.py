@@ -50,7 +50,7 @@ def test_compose_runs_the_server_with_a_read_only_root_and_its_data_in_a_volume(
     assert front["depends_on"]["inkube"] == {"condition": "service_healthy"}
 
 
-def test_the_web_server_passes_on_every_path_that_the_page_asks():
+def test_the_web_server_forwards_every_path_of_the_page():
     text = (DEPLOY / "frontend/default.conf.template").read_text()
     (pattern,) = re.findall(r"location ~ (\S+) \{", text)
     assert text.count("{") == text.count("}")

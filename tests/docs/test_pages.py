@@ -91,7 +91,7 @@ def test_a_reader_types_what_is_there_and_reads_what_comes(tmp_path: Path) -> No
         ("```json\n{\n```\n", "line 1: no json"),
     ],
 )
-def test_a_page_that_is_wrong_is_told_with_its_line(page, told, tmp_path: Path) -> None:
+def test_a_wrong_page_is_reported_with_its_line(page, told, tmp_path: Path) -> None:
     with pages.Reader(tmp_path) as reader, pytest.raises(pages.PageError) as raised:
         reader.read(page)
     assert str(raised.value).startswith(told)

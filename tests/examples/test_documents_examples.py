@@ -268,7 +268,7 @@ async def test_kubectl_and_jq_read_field_errors(server, tmp_path):
     assert told == "branch not found"
 
 
-async def test_curl_asks_for_a_dry_run(server):
+async def test_curl_sends_a_dry_run(server):
     told = await run(
         "curl", "-s", "-X", "POST", f"{server.url}{ALL}?dryRun=All",
         "-H", "Content-Type: application/json", "-d", json.dumps(repository()),

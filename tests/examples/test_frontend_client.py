@@ -115,7 +115,7 @@ async def test_a_taken_name_stands_at_the_name(page):
     assert shown["fields"] == {"name": "resource with name 'dashboards' already exists"}
 
 
-async def test_an_object_is_followed_from_before_it_is_there_until_it_goes(page):
+async def test_an_object_is_followed_from_before_its_creation_to_its_deletion(page):
     async with APIServer(offline=True, retry_seconds=0.0) as server:
         await server.client.create(HOST)
         process = await page("follow", server.url, "dashboards")
@@ -140,7 +140,7 @@ async def test_a_controller_that_has_not_looked_is_behind(page):
         assert (await until(process, lambda state: state["isKnown"]))["isBehind"] is True
 
 
-async def test_a_server_that_is_away_is_asked_again(page, tmp_path):
+async def test_a_request_to_an_unreachable_server_is_repeated(page, tmp_path):
     options = {"offline": True, "retry_seconds": 0.0, "data": tmp_path / "inkube.db"}
     async with APIServer(**options) as server:
         port = server.port

@@ -55,7 +55,7 @@ def test_a_full_disk_refuses_writes_and_serves_reads(serve, tmp_path):
         assert server.log.count("Traceback") <= 1, "told once"
 
 
-def test_a_locked_file_is_waited_for_and_then_told(serve, tmp_path):
+def test_a_locked_file_is_an_error_after_a_wait(serve, tmp_path):
     data = tmp_path / "locked.db"
     with serve("--data", str(data)) as server, closing(sqlite3.connect(data)) as other:
         # objects that every cluster has of a kind are created at its first request
@@ -91,7 +91,7 @@ def test_what_is_no_data_file_is_refused_and_left_alone(serve, tmp_path, what):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_file_that_may_only_be_read_is_told(tmp_path, serve):
+def test_a_read_only_file_is_an_error(tmp_path, serve):
     folder = tmp_path / "readonly"
     folder.mkdir()
     with serve("--data", str(folder / "a.db")):

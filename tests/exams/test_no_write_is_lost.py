@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get("INKUBE_ROUNDS", "60" if served.LONG else "3"))
 
 
 @pytest.mark.parametrize("name", fleets.SET_UPS)
-async def test_what_was_told_of_every_write_holds_whatever_breaks(name: str, tmp_path: Path):
+async def test_every_confirmed_write_survives_every_failure(name: str, tmp_path: Path):
     if fleets.SET_UPS[name].on_postgresql and postgresql.missing():
         pytest.skip(postgresql.missing())
     async with fleets.running(fleets.SET_UPS[name], tmp_path, seed=1) as fleet:

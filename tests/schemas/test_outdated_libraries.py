@@ -58,7 +58,7 @@ def test_what_is_missing_is_named(installed):
 
 
 @pytest.mark.parametrize("is_old", [False, True])
-def test_a_module_that_cannot_be_loaded_tells_the_version(installed, monkeypatch, is_old):
+def test_a_module_that_cannot_be_loaded_names_the_outdated_version(installed, monkeypatch, is_old):
     def load(name):
         if name == "inkube.schemas.outdated":
             return outdated
@@ -74,7 +74,7 @@ def test_a_module_that_cannot_be_loaded_tells_the_version(installed, monkeypatch
         lazy.exports("inkube.newcomer")("App")
 
 
-def test_a_command_tells_it_without_a_traceback(monkeypatch):
+def test_a_command_names_the_outdated_library_without_a_traceback(monkeypatch):
     def fail():
         raise lazy.OutdatedLibrary("aiohttp is 3.8.6")
 
@@ -84,9 +84,7 @@ def test_a_command_tells_it_without_a_traceback(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [ImportError, AttributeError, TypeError])
-def test_a_command_line_that_cannot_be_loaded_tells_it_without_a_traceback(
-    installed, monkeypatch, error
-):
+def test_a_command_line_that_cannot_be_loaded_prints_no_traceback(installed, monkeypatch, error):
     def load(name):
         if name == "inkube.schemas.outdated":
             return outdated

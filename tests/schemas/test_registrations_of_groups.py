@@ -43,7 +43,7 @@ def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     assert third["conditions"][0]["lastTransitionTime"] == "now"
 
 
-def test_a_service_outside_of_the_cluster_is_asked_as_it_is() -> None:
+def test_a_service_outside_of_the_cluster_is_available() -> None:
     service = {"spec": {"type": "ExternalName", "externalName": "x"}}
     assert availability.of_service(API, service, []) is None
 

@@ -152,7 +152,7 @@ def test_lists_of_anything_else_are_found(listing: Listing):
     assert faults(History("/r/", OPERATIONS, [listing]), BOTH) != []
 
 
-def test_a_watch_that_was_told_everything_is_right():
+def test_a_watch_with_every_event_is_accepted():
     watches = [Watching(100, 103, EVENTS, [(102, 2)]), Watching(101, 110, EVENTS[1:], [(110, 2)])]
     assert faults(History("/r/", OPERATIONS, [], watches), BOTH) == []
 
@@ -171,7 +171,7 @@ def test_a_watch_that_was_told_everything_is_right():
     ids=["one is missing", "the last is missing", "twice", "another order", "never was",
          "another type", "a bookmark too early"],
 )  # fmt: skip
-def test_a_watch_that_was_told_anything_else_is_found(watch: Watching):
+def test_a_watch_with_other_events_is_found(watch: Watching):
     assert faults(History("/r/", OPERATIONS, [], [watch]), BOTH) != []
 
 

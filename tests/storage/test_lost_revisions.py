@@ -108,7 +108,7 @@ async def test_every_server_refuses_to_continue_from_a_lost_revision(shared: Any
         store.subscribe("/r/", lost)
 
 
-async def test_watchers_are_told_to_list_anew_and_it_is_logged(
+async def test_watchers_must_list_again_and_a_log_line_names_the_cause(
     shared: Any, store: Store, caplog: pytest.LogCaptureFixture
 ):
     with store.subscribe("/r/") as subscription:

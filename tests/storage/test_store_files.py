@@ -54,7 +54,7 @@ async def refusal(path: Path, codec: Any, **options: Any) -> errors.StorageError
     return refused.value
 
 
-async def test_a_restart_finds_everything_and_goes_on_counting(backend: Any):
+async def test_a_restart_restores_the_state_and_continues_the_revisions(backend: Any):
     store = await backend.open()
     a = await store.create("/r/a", {"v": 1})
     b = await store.create("/r/b", {"v": 1})
@@ -96,7 +96,7 @@ async def test_odd_names_are_file_names_like_any_other(
         assert (tmp_path / name).stat().st_size > 0
 
 
-async def test_full_synchronisation_is_what_files_get_unless_asked(path: Path, codec: Any):
+async def test_files_have_full_synchronisation_by_default(path: Path, codec: Any):
     async def level(log: Any) -> int:
         async with Store(log, codec), log._front.held() as connection:
             assert await connection.pragma("journal_mode") == "wal"

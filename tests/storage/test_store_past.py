@@ -266,7 +266,7 @@ class FullStore:
         self.enough.set()
 
 
-async def test_a_compaction_that_fails_backs_off_and_is_told_once(caplog):
+async def test_a_failing_compaction_backs_off_and_is_logged_once(caplog):
     store = FullStore()
     options = CompactionOptions(revisions=10, interval=0.02)
     task = asyncio.create_task(Compactor(store, options, lambda: 0.0).run())

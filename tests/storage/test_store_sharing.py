@@ -81,7 +81,7 @@ async def test_of_creates_of_one_key_on_both_one_wins(pair: tuple[Store, Store])
     assert sum(isinstance(outcome, errors.AlreadyExists) for outcome in outcomes) == 20
 
 
-async def test_a_watch_tells_the_changes_of_both_in_one_order(pair: tuple[Store, Store]):
+async def test_a_watch_receives_the_changes_of_both_in_one_order(pair: tuple[Store, Store]):
     here, there = pair
     with here.subscribe("/r/") as one, there.subscribe("/r/") as other:
         for n in range(10):

@@ -92,7 +92,7 @@ async def test_no_gap_and_no_double_between_list_and_watch_while_others_write(wa
     assert await asyncio.gather(*readers) == [expected] * 10
 
 
-async def test_iteration_tells_one_change_at_a_time(store: Store):
+async def test_iteration_yields_one_change_at_a_time(store: Store):
     with store.subscribe("/r/") as subscription:
         revisions = await live_a_life(store, "/r/a")
         told = []
@@ -119,7 +119,7 @@ async def test_a_watch_from_the_future_begins_there(store: Store):
     assert told.revision == revisions[-1]
 
 
-async def test_the_subscription_knows_how_far_it_has_told(watched: Store):
+async def test_a_subscription_has_the_newest_revision_without_events_too(watched: Store):
     start = watched.revision
     await live_a_life(watched, "/r/a")
     with watched.subscribe("/r/", start) as subscription:

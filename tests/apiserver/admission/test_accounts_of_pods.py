@@ -210,7 +210,7 @@ async def test_a_pod_waits_for_the_account_default_and_for_no_other(monkeypatch,
             assert 'serviceaccount "default" not found' in await refused(server, pod())
 
 
-async def test_servers_ask_no_accounts_unless_they_are_told_to():
+async def test_servers_need_no_service_accounts_by_default():
     async with APIServer() as server:
         made = await server.client.create(pod(serviceAccountName="none"))
         assert "volumes" not in made["spec"]
@@ -229,7 +229,7 @@ async def test_servers_ask_no_accounts_unless_they_are_told_to():
         (["--workloads", "--disable-admission-plugins", "ServiceAccount"], False),
     ],
 )
-def test_the_command_line_asks_with_workloads(flags, asked):
+def test_the_command_line_needs_service_accounts_with_workloads(flags, asked):
     given = cli.serve.make_context("serve", ["--in-memory", *flags]).params
     others = ("kubeconfig", "workers", "verbose", "quiet", "log_format", "reload", "source")
     options = Options(**cli._values({k: v for k, v in given.items() if k not in others}))

@@ -113,7 +113,7 @@ def service(port):
     return {"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": spec}
 
 
-async def test_requests_are_passed_on_with_who_asks_and_a_certificate(client, things):
+async def test_forwarded_requests_carry_the_user_and_a_certificate(client, things):
     body = json.dumps({"metadata": {"name": "a"}})
     headers = {"X-Remote-User": "mallory", "X-Remote-Extra-Scopes": "all", "Accept": "a/b"}
     code, answer, told = await client.ask(
@@ -198,7 +198,7 @@ async def test_bodies_larger_than_inkube_takes_itself_go_through(client, things)
     assert (code, len(body)) == (200, size)
 
 
-async def test_discovery_tells_of_it_in_every_form(client, things):
+async def test_discovery_lists_an_aggregated_group_in_every_form(client, things):
     groups = (await client.json("/apis"))["groups"]
     version = {"groupVersion": f"{GROUP}/{VERSION}", "version": VERSION}
     assert groups[-1] == {"name": GROUP, "versions": [version], "preferredVersion": version}
@@ -210,7 +210,7 @@ async def test_discovery_tells_of_it_in_every_form(client, things):
     assert f"/apis/{GROUP}/{VERSION}" in (await client.json("/"))["paths"]
 
 
-async def test_openapi_tells_of_it_in_both_versions(client, things):
+async def test_openapi_includes_an_aggregated_group_in_both_versions(client, things):
     paths = (await client.json("/openapi/v3"))["paths"]
     own = f"apis/{GROUP}/{VERSION}"
     assert paths[own]["serverRelativeURL"] == f"/openapi/v3/{own}?hash=ABC"
@@ -227,7 +227,7 @@ async def test_openapi_tells_of_it_in_both_versions(client, things):
     assert definitions["Spec"]["properties"]["meta"] == {"$ref": f"#/definitions/{own}_v2"}
 
 
-async def test_a_server_that_ends_is_503_until_it_is_back_and_all_else_goes_on(client):
+async def test_requests_for_a_stopped_server_get_503_until_it_is_back(client):
     known = aggregated.Things(aggregated_discovery=False)
     server = client.server.client
     async with aggregated.serving(known) as port:
@@ -266,7 +266,7 @@ async def discovery_of(client, **changes):
             await client.server.settled()
 
 
-async def test_a_server_whose_check_fails_is_listed_as_current_if_it_tells_what_it_serves(client):
+async def test_a_server_whose_check_fails_is_current_if_it_answers_discovery(client):
     known = aggregated.Things()
     known.failing = frozenset({PREFIX})
     async with aggregated.serving(known) as port:
@@ -280,7 +280,7 @@ async def test_a_server_whose_check_fails_is_listed_as_current_if_it_tells_what_
     await client.server.client.delete(RESOURCE, NAME)
 
 
-async def test_a_server_whose_discovery_hung_is_asked_again_soon(client, monkeypatch):
+async def test_discovery_of_a_hung_server_is_soon_repeated(client, monkeypatch):
     monkeypatch.setattr(delegates, "DISCOVERY_SECONDS", 0.05)
     known = aggregated.Things()
     known.hanging = frozenset({"/apis"})

@@ -99,7 +99,7 @@ async def test_named_origins_may_ask_and_read() -> None:
             assert "Access-Control-Allow-Origin" not in answer.headers
 
 
-async def test_an_allowed_origin_may_send_what_it_asks_for_and_read_what_tells_more() -> None:
+async def test_an_allowed_origin_may_send_requested_headers_and_read_response_headers() -> None:
     page = {"Origin": "http://page.example"}
     async with (
         APIServer(allow_origins=["http://page.example"]) as server,

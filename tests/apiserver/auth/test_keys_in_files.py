@@ -65,7 +65,7 @@ DAMAGES = {
 
 @pytest.mark.parametrize("name", ["tokens.key", "key", "front-proxy.pem"])
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_a_damaged_key_is_told_at_the_start(tmp_path, name, damage):
+async def test_a_damaged_key_is_an_error_of_the_start(tmp_path, name, damage):
     data = tmp_path / "inkube.db"
     path = tmp_path / f"inkube.db.{name}"
     whole = keyfiles.load(data, name, sharedkeys.NAMES[name]())
@@ -81,7 +81,7 @@ async def test_a_damaged_key_is_told_at_the_start(tmp_path, name, damage):
 
 @pytest.mark.parametrize("option", ["service_account_signing_key_file", "service_account_key_file"])
 @pytest.mark.parametrize("content", [b"", b"nothing", b"-----BEGIN PRIVATE KEY-----\nAA\n"])
-async def test_a_damaged_key_file_of_the_user_is_told_at_the_start(tmp_path, option, content):
+async def test_a_damaged_key_file_of_the_user_is_an_error_of_the_start(tmp_path, option, content):
     path = tmp_path / "sa.key"
     path.write_bytes(content)
     options: Any = {option: [path] if option == "service_account_key_file" else path}
@@ -116,7 +116,7 @@ async def test_no_room_for_a_key_is_a_503_and_the_next_request_tries_again(
     caplog.clear()  # expected
 
 
-async def test_wider_permissions_of_keys_are_removed_and_told(data, caplog):
+async def test_wider_permissions_of_keys_are_removed_and_logged(data, caplog):
     path = data.with_name("inkube.db.tokens.key")
     path.chmod(0o644)
     async with APIServer(data=data):
@@ -140,7 +140,7 @@ async def test_files_with_secrets_are_private_under_every_umask(tmp_path, umask,
     assert len([*tmp_path.iterdir()]) >= 7
 
 
-async def test_an_audit_log_that_others_could_read_is_taken_from_them_and_told(tmp_path, caplog):
+async def test_read_permissions_of_others_on_an_audit_log_are_removed_and_logged(tmp_path, caplog):
     log = tmp_path / "audit.log"
     log.write_text("")
     log.chmod(0o644)

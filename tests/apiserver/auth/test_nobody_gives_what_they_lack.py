@@ -95,7 +95,7 @@ async def test_an_apply_that_creates_takes_the_right_to_create(ask) -> None:
     assert (await ask("PATCH", path, body, token="user-token", headers=apply))[0] == 200
 
 
-async def test_rights_are_asked_before_policies(ask) -> None:
+async def test_rights_are_checked_before_policies(ask) -> None:
     await grant(ask, {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch", "get"]})
     admission = "admissionregistration.k8s.io/v1"
     rule = {

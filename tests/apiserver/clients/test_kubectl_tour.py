@@ -55,7 +55,7 @@ def test_a_config_map_from_its_creation_to_its_end(kubectl):
     assert gone == 'Error from server (NotFound): configmaps "c" not found\n'
 
 
-def test_a_namespace_goes_with_all_that_is_in_it(kubectl):
+def test_a_namespace_is_deleted_with_all_its_objects(kubectl):
     kubectl("create", "namespace", "harbour")
     kubectl("-n", "harbour", "create", "secret", "generic", "s", "--from-literal=a=b")
     assert kubectl("delete", "namespace", "harbour").startswith('namespace "harbour" deleted')

@@ -122,7 +122,9 @@ async def test_a_port_in_use_names_who_has_it_and_one_that_is_free(tmp_path):
         assert (await address(process)).endswith(f":{free}")
 
 
-async def test_other_addresses_than_loopback_need_credentials_and_are_told_how(tmp_path):
+async def test_other_addresses_than_loopback_need_credentials_and_the_error_names_the_options(
+    tmp_path,
+):
     code, text = await failed(tmp_path, "--in-memory", "--host", "0.0.0.0")
     assert code == 1
     first, make, serve = text.splitlines()
@@ -421,7 +423,7 @@ async def test_code_that_ends_its_process_does_not_end_the_server(tmp_path):
 
 
 @pytest.mark.parametrize("name", ENDS)
-async def test_code_that_ends_its_process_is_told_at_the_start(tmp_path, name):
+async def test_code_that_ends_its_process_is_an_error_of_the_start(tmp_path, name):
     code, expected = ENDS[name]
     (tmp_path / "ends.py").write_text(code)
     exit_code, text = await failed(tmp_path, "--in-memory", "--reload", "ends.py")
@@ -429,7 +431,7 @@ async def test_code_that_ends_its_process_is_told_at_the_start(tmp_path, name):
     assert expected in text.replace("\n", " ").replace("  ", " ")
 
 
-async def test_code_that_never_ends_is_told_after_the_time_limit(tmp_path, monkeypatch):
+async def test_code_that_never_ends_is_an_error_after_the_time_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(importing, "SECONDS", 1.0)
     (tmp_path / "endless.py").write_text("while True:\n    pass\n")
     problem = await importing.problem("endless", str(tmp_path))
@@ -444,7 +446,7 @@ async def test_a_module_without_kinds_is_refused_in_a_line(tmp_path):
     assert "assigns no KindModule" in text
 
 
-async def test_a_file_that_another_server_shares_is_told(tmp_path):
+async def test_a_file_that_another_server_shares_is_printed(tmp_path):
     (tmp_path / "other").mkdir()
     first = command(tmp_path, "serve", "--port", 0, "--data", "a.db")
     second = command(tmp_path / "other", "serve", "--port", 0, "--data", "../a.db")

@@ -76,7 +76,7 @@ def test_the_log_shows_each_change_as_a_diff(history):
     ]
 
 
-def test_the_log_begins_and_ends_where_it_is_told(history):
+def test_the_log_begins_and_ends_at_the_requested_revisions(history):
     file, revisions = history
     lines = inkube("log", "--data", file, "--since", revisions[0], "-o", "json").splitlines()
     told = [json.loads(line) for line in lines]
@@ -91,7 +91,7 @@ def test_the_log_begins_and_ends_where_it_is_told(history):
     assert datetime.fromisoformat(moment).tzinfo is not None
 
 
-async def test_the_log_goes_on_where_a_server_compacts_what_it_reads(tmp_path):
+async def test_the_log_continues_while_a_server_compacts_it(tmp_path):
     file, meta = tmp_path / "inkube.db", {"name": "colours", "namespace": "default"}
     async with APIServer(data=file, keep_history=True) as server:
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}

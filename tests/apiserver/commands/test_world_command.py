@@ -55,7 +55,7 @@ async def test_a_scenario_is_loaded_by_kubeconfig_over_another(server, tmp_path)
     assert "outage" not in (await server.client.get(HOSTS, "github.com"))["spec"]
 
 
-async def test_a_server_with_tls_and_tokens_is_asked_as_its_kubeconfig_says(tmp_path):
+async def test_a_server_with_tls_and_tokens_is_called_by_its_kubeconfig(tmp_path):
     tokens = tmp_path / "tokens.csv"
     tokens.write_text("secret,admin,1,system:masters\n")
     tokens.chmod(0o600)

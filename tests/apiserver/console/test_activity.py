@@ -18,7 +18,7 @@ async def _read(server: APIServer, after: int | str = 0) -> Any:
         return json.loads(await answer.read())
 
 
-async def test_a_change_is_told_by_its_object_time_and_manager():
+async def test_a_change_is_shown_with_its_object_time_and_manager():
     async with APIServer() as server:
         before = server.parts.core.base.store.revision
         made = await server.client.create(
@@ -37,7 +37,7 @@ async def test_a_change_is_told_by_its_object_time_and_manager():
     assert found["revision"] == deleted["revision"]
 
 
-async def test_the_newest_changes_are_told_and_the_lease_of_the_server_is_not(monkeypatch: Any):
+async def test_the_newest_changes_are_shown_without_the_lease_of_the_server(monkeypatch: Any):
     monkeypatch.setattr(activity, "MAX_CHANGES", 3)
     async with APIServer() as server:
         for number in range(5):

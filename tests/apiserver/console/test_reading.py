@@ -40,7 +40,7 @@ def test_an_open_server_lets_in_without(kube, read, expect):
     expect(page.get_by_role("button", name="Sign out")).to_have_count(0)
 
 
-def test_what_the_server_forbids_is_told_in_its_words(start, read, expect, tokens):
+def test_a_forbidden_request_shows_the_error_of_the_server(start, read, expect, tokens):
     page = read(start(token_auth_file=tokens, authorization_mode="RBAC")).go()
     page.get_by_label("Token").fill("visitor")
     page.keyboard.press("Enter")
@@ -116,7 +116,7 @@ def test_an_object_changes_before_the_readers_eyes(kube, read, expect):
     expect(page.get_by_text("deleted", exact=True)).to_be_visible()
 
 
-def test_each_field_tells_its_owner_and_what_it_is(kube, read, expect):
+def test_each_field_shows_its_owner_and_its_description(kube, read, expect):
     kube.client.create({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "default"},
         "spec": {"ports": [{"port": 80}]},
@@ -231,7 +231,7 @@ def test_a_tab_that_nobody_sees_lets_go_of_its_watches(kube, read, expect):
     expect(page.get_by_label("The object as YAML")).to_contain_text("colour: blue")
 
 
-def test_a_lost_connection_is_told_and_taken_up_again(kube, read, expect, server_thread):
+def test_a_lost_connection_is_shown_and_restored(kube, read, expect, server_thread):
     kube.client.create(config_map("a"))
     reader = read(kube)
     is_away = False

@@ -39,7 +39,7 @@ def listening(server, **headers):
     return aiohttp.request("GET", f"{server.url}{requestlog.PATH}", headers=headers)
 
 
-async def test_a_request_is_told_with_its_bodies_code_and_user(server, web, config_map):
+async def test_a_request_is_shown_with_its_bodies_code_and_user(server, web, config_map):
     async with listening(server) as answer:
         events = Listener(answer)
         await web.ask("POST", f"{MAPS}?pretty=1", config_map("logged", x="1"))
@@ -53,7 +53,7 @@ async def test_a_request_is_told_with_its_bodies_code_and_user(server, web, conf
     assert event["requestReceivedTimestamp"] <= event["stageTimestamp"]
 
 
-async def test_a_refused_body_is_told_with_the_refusal(server, web, config_map):
+async def test_a_refused_body_is_shown_with_the_refusal(server, web, config_map):
     async with listening(server) as answer:
         events = Listener(answer)
         await web.ask("POST", f"{MAPS}?pretty=2", config_map("NO"))

@@ -5,9 +5,7 @@ REPOSITORIES = "provisioning.grafana.app/v0alpha1/repositories"
 HOSTS = "world.inkube.dev/v1/githosts"
 
 
-def test_a_field_error_appears_and_goes_as_a_branch_is_broken_and_mended(
-    kube, read, expect, world_of
-):
+def test_a_field_error_exists_while_a_branch_is_broken(kube, read, expect, world_of):
     world_of(kube)
     object_page = read(kube).go(REPOSITORY)
     expect(object_page.locator(".head .chip")).to_have_text("healthy")

@@ -41,7 +41,7 @@ def test_a_422_is_shown_at_its_field_while_typing(kube, boats, read, expect):
     assert kube.client.get(boats, "argo", "default")["spec"]["replicas"] == 7
 
 
-def test_an_unknown_field_and_broken_yaml_are_told_at_their_line(kube, boats, read, expect):
+def test_an_unknown_field_and_broken_yaml_are_shown_at_their_line(kube, boats, read, expect):
     page = read(kube).go(f"{BOAT}?tab=edit")
     edit(page, "replicas: 3", "replicas: 3\n  sails: 2")
     expect(line_of(page, "sails: 2")).to_contain_text("unknown field")
@@ -50,7 +50,7 @@ def test_an_unknown_field_and_broken_yaml_are_told_at_their_line(kube, boats, re
     expect(page.locator(".paper .line.marked")).to_have_count(1)
 
 
-def test_what_live_checks_find_is_told_before_it_is_stored(kube, read, expect, world_of):
+def test_errors_of_live_checks_are_shown_before_an_object_is_stored(kube, read, expect, world_of):
     world_of(kube)
     page = read(kube).go(
         "object/provisioning.grafana.app/v0alpha1/repositories/default/dashboards?tab=edit"

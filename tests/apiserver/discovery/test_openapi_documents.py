@@ -12,7 +12,7 @@ async def test_the_index_names_every_group_version_with_a_hash(web):
     assert paths["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
 
 
-async def test_a_document_asked_for_by_its_hash_may_be_kept_for_ever(web):
+async def test_a_document_at_a_path_with_its_hash_never_expires(web):
     paths = (await web.ask("GET", "/openapi/v3")).json["paths"]
     answer = await web.ask("GET", paths["apis/example.com/v1"]["serverRelativeURL"])
     again = await web.ask(

@@ -114,7 +114,7 @@ async def test_every_definition_has_the_properties_of_its_type(document: Any) ->
     assert differing == WRITE_THEMSELVES
 
 
-async def test_every_enumeration_is_told_with_its_values(document: Any) -> None:
+async def test_every_enumeration_lists_its_values(document: Any) -> None:
     told = 0
     for name, schema in document["definitions"].items():
         for field, texts in enums.of_type(name).items():
@@ -127,7 +127,7 @@ async def test_every_enumeration_is_told_with_its_values(document: Any) -> None:
     assert told == 95
 
 
-async def test_selectable_fields_and_zero_defaults_of_definitions_are_told(web: Any) -> None:
+async def test_documents_of_definitions_have_selectable_fields_and_zero_defaults(web: Any) -> None:
     size = {"type": "integer", "default": 0}
     spec = {"type": "object", "properties": {"size": size}}
     crd = boats.definition(

@@ -126,7 +126,7 @@ async def test_there_are_no_controllers(admin):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_webhook_whose_authority_is_its_serving_certificate_is_asked(admin):
+async def test_a_webhook_whose_authority_is_its_serving_certificate_is_called(admin):
     heard = []
 
     async def answer(request):
@@ -368,7 +368,7 @@ async def test_unsupported_flags_of_the_assets_are_one_line_and_an_exit_code(
     assert text.endswith(told)
 
 
-async def test_another_program_named_etcd_is_told_apart(assets, tmp_path):
+async def test_another_program_named_etcd_is_not_mistaken_for_etcd(assets, tmp_path):
     async def answer(request):
         return web.Response(status=404)
 

@@ -131,7 +131,7 @@ def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
         ),
     ],
 )
-def test_a_scenario_that_cannot_be_read_is_told_with_its_member(text, why, tmp_path):
+def test_an_unreadable_scenario_is_reported_with_its_member(text, why, tmp_path):
     path = tmp_path / "scenario.yaml"
     path.write_text(text)
     with pytest.raises(ScenarioError, match=why) as raised:

@@ -233,7 +233,7 @@ async def test_a_watch_ends_after_so_many_events(server, fault, end, types, clea
         assert events[-1]["object"]["code"] == 410
 
 
-async def test_a_watch_that_ends_before_all_is_told_does_not_say_that_it_was(server, fault):
+async def test_a_watch_that_ends_early_sends_no_final_bookmark(server, fault):
     await fault("e", watch={"events": 2, "end": "Close"})
     query = "&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
     events, _ = await events_of(server, query)
@@ -369,7 +369,7 @@ async def test_controllers_of_the_server_are_hit_where_a_fault_says_so(server, f
             await server.settled()
 
 
-async def test_a_restart_goes_on_counting(tmp_path, web_of):
+async def test_a_restart_continues_the_count(tmp_path, web_of):
     match = {"verbs": ["list"]}
     body = {
         "apiVersion": "world.inkube.dev/v1",
@@ -404,12 +404,12 @@ async def test_a_request_is_held_until_its_fault_is_deleted(
     assert (await request).code == 201
 
 
-async def test_a_held_request_goes_on_after_its_longest_wait(server, web, fault, config_map):
+async def test_a_held_request_continues_after_its_longest_wait(server, web, fault, config_map):
     await fault("short", match={"verbs": ["create"]}, hold={"seconds": 0.01})
     assert (await web.ask("POST", CONFIG_MAPS, config_map("short"))).code == 201
 
 
-async def test_a_held_request_goes_on_when_its_fault_changes(server, web, fault, config_map):
+async def test_a_held_request_continues_when_its_fault_changes(server, web, fault, config_map):
     await fault("changing", match={"verbs": ["create"], "resources": ["configmaps"]}, hold={})
     request = asyncio.create_task(web.ask("POST", CONFIG_MAPS, config_map("changing")))
     async with within():

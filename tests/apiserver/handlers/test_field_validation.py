@@ -96,7 +96,7 @@ async def create(web) -> None:
     ("media", "body", "expected"),
     [("application/json", JSON, OF_JSON), ("application/yaml", YAML, OF_YAML)],
 )
-async def test_a_built_in_kind_tells_fields_in_the_order_of_its_decoder(web, media, body, expected):
+async def test_errors_of_built_in_kinds_have_the_order_of_their_decoder(web, media, body, expected):
     path = f"{DEPLOYMENTS}?dryRun=All&fieldValidation"
     warned = await web.ask("POST", f"{path}=Warn", body.encode(), **{"Content-Type": media})
     assert texts(warned.warnings) == expected
@@ -118,7 +118,7 @@ async def test_operations_of_a_json_patch_are_decoded_in_order(web):
 
 
 @pytest.mark.parametrize("kind", ["merge", "strategic-merge"])
-async def test_a_patch_tells_unknown_fields_in_the_order_of_their_paths(web, kind):
+async def test_unknown_fields_of_a_patch_have_the_order_of_their_paths(web, kind):
     await create(web)
     template = {"zip": 2, "spec": {"nested": 1}}
     body = {
@@ -167,7 +167,7 @@ async def test_a_finalizer_without_a_domain_or_a_path_is_warned_of(web, finalize
     ]
 
 
-async def test_a_number_that_no_float_holds_is_told_of_the_operation(web):
+async def test_a_number_beyond_every_float_is_an_error_of_the_operation(web):
     body = b'[{"op": "add", "path": "/data/k", "value": 1e400}]'
     path = "/api/v1/namespaces/default/configmaps"
     await web.ask("POST", path, {"metadata": {"name": "there"}})

@@ -27,7 +27,7 @@ def kind(request):
     }
 
 
-async def test_a_name_beside_a_prefix_that_is_taken_is_told_as_generated(web, kind):
+async def test_a_taken_name_beside_a_prefix_has_the_error_of_a_generated_name(web, kind):
     path, make = kind
     await web.ask("POST", path, make(name="taken"))
     refused = await web.ask("POST", path, make(name="taken", generateName="free-"))
@@ -40,7 +40,7 @@ async def test_a_name_beside_a_prefix_that_is_taken_is_told_as_generated(web, ki
     assert "Retry-After" not in plain.headers
 
 
-async def test_repeated_owners_are_told_and_stored_once(web, kind):
+async def test_repeated_owners_are_stored_once_with_a_warning(web, kind):
     path, make = kind
     owner = {"apiVersion": "v1", "kind": "Namespace", "name": "o", "uid": UID}
     other = {**owner, "name": "p", "uid": UID.replace("1", "3")}

@@ -115,7 +115,7 @@ async def test_an_empty_table_of_default_columns_has_null_rows(web):
     assert seen == {True, False}
 
 
-async def test_an_applied_value_that_its_decoder_refuses_is_told(web):
+async def test_an_applied_value_that_its_decoder_refuses_is_an_error(web):
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "b"}, "data": {"k": "v"}}
     refused = await web.patch(f"{SECRETS}/b?fieldManager=m", body, "apply")
     assert refused.code == 500
@@ -148,7 +148,7 @@ async def test_a_status_without_a_check_of_metadata_takes_any_finalizer(web, kin
     assert (await web.ask("PUT", f"{path}/f/status", changed)).code == code
 
 
-async def test_unknown_fields_of_a_patched_scale_are_told_in_their_order(web, boat):
+async def test_unknown_fields_of_a_patched_scale_are_reported_in_their_order(web, boat):
     await web.ask("POST", BOATS, boat("scaled"))
     patch = {"spec": {"size": 3, "any": 1, "replicas": 2}}
     warnings = (await web.patch(f"{BOATS}/scaled/scale", patch)).warnings

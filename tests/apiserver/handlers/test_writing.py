@@ -24,7 +24,7 @@ async def test_a_second_create_finds_the_first(web, config_map):
     assert answer.json["reason"] == "AlreadyExists"
 
 
-async def test_generated_names_begin_as_asked(web, config_map):
+async def test_generated_names_begin_with_their_prefix(web, config_map):
     body = config_map("")
     body["metadata"] = {"generateName": "gen-"}
     names = {(await web.ask("POST", MAPS, body)).json["metadata"]["name"] for _ in range(3)}

@@ -55,7 +55,7 @@ def config_map(name, **data):
 
 
 @pytest.mark.asyncio
-async def test_without_a_policy_every_request_is_told_without_bodies(tmp_path, web_of):
+async def test_without_a_policy_every_request_has_an_event_without_bodies(tmp_path, web_of):
     [event] = await asked(tmp_path, web_of, None, ("POST", MAPS, config_map("a")))
     assert (event["level"], event["stage"], event["verb"]) == (
         "Metadata", "ResponseComplete", "create",
@@ -70,7 +70,7 @@ async def test_without_a_policy_every_request_is_told_without_bodies(tmp_path, w
 
 
 @pytest.mark.asyncio
-async def test_the_first_rule_that_fits_says_how_much_is_told(tmp_path, web_of):
+async def test_the_first_matching_rule_decides_the_level(tmp_path, web_of):
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     made, changed, read, version = await asked(
         tmp_path,
@@ -525,7 +525,7 @@ async def test_large_events_lose_their_bodies(tmp_path, web_of):
 
 
 @pytest.mark.asyncio
-async def test_an_event_tells_where_a_request_comes_from(tmp_path, web_of):
+async def test_an_event_contains_the_sources_of_its_request(tmp_path, web_of):
     head = {
         "Audit-ID": "mine-7",
         "X-Forwarded-For": "10.1.2.3, nobody, fd00::7",

@@ -158,7 +158,7 @@ async def test_commits_are_measured_as_requests_to_etcd(web: Any) -> None:
     assert 0 < count("etcd_request_duration_seconds_sum", "create") < 60 * after[0]
 
 
-async def test_deprecated_apis_are_told_once_they_were_requested(web: Any) -> None:
+async def test_deprecated_apis_have_a_metric_once_they_were_requested(web: Any) -> None:
     sample = (
         'apiserver_requested_deprecated_apis{group="",removed_release="",'
         'resource="componentstatuses",subresource="",version="v1"}'

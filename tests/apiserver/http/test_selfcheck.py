@@ -40,20 +40,20 @@ def number_of_requests(server):
     return server.parts.core.listener.server.requests_count
 
 
-async def test_the_first_server_of_a_process_is_asked_and_the_next_need_not_be():
+async def test_only_the_first_server_of_a_process_is_checked():
     async with APIServer() as server:
         assert number_of_requests(server) == 1
     async with APIServer() as server:
         assert number_of_requests(server) == 0
 
 
-async def test_a_server_with_a_certificate_is_always_asked():
+async def test_a_server_with_a_certificate_is_always_checked():
     for _ in range(2):
         async with APIServer(tls=True) as server:
             assert number_of_requests(server) == 1
 
 
-async def test_a_server_for_other_computers_is_always_asked():
+async def test_a_server_for_other_computers_is_always_checked():
     async with serving(hello) as (port, server):
         for _ in range(2):
             await selfcheck.check(server, selfcheck.internet(("0.0.0.0", port), tls=False))
@@ -61,7 +61,7 @@ async def test_a_server_for_other_computers_is_always_asked():
 
 
 @pytest.mark.parametrize("tls", [False, True])
-async def test_a_worker_is_asked_as_the_parent_passes_connections(tls, tmp_path):
+async def test_a_worker_is_checked_through_a_connection_of_its_parent(tls, tmp_path):
     channel, parent = socket.socketpair()
     worker = workers.Worker(
         number=1,

@@ -233,9 +233,7 @@ def told_later(accident, is_alone):
     return not is_alone and accident in ("the file is deleted", "the file is renamed")
 
 
-async def test_an_announced_deletion_happens_and_an_event_has_told_it(
-    tmp_path, caplog, monkeypatch
-):
+async def test_an_announced_deletion_happens_after_its_event(tmp_path, caplog, monkeypatch):
     monkeypatch.setattr(pruning, "WAIT", 0.5)
     (tmp_path / "crd.yaml").write_text(CRD)
     (tmp_path / "map.yaml").write_text(MAP % ("a", "{}"))

@@ -180,7 +180,7 @@ async def test_a_reinvocation_calls_only_policies_that_were_called_before(server
 
 
 @pytest.mark.asyncio
-async def test_a_policy_that_another_server_stored_is_asked(tmp_path):
+async def test_a_policy_that_another_server_stored_is_evaluated(tmp_path):
     data = tmp_path / "data"
     async with APIServer(data=data) as one, APIServer(data=data) as other:
         change = applied("Object{metadata: Object.metadata{labels: {'x': 'y'}}}")

@@ -64,7 +64,7 @@ async def told(web):
          {"kind": "DeleteOptions", "orphanDependents": True}),
     ],
 )  # fmt: skip
-async def test_every_verb_tells_its_options(told, request_of, expected):
+async def test_every_verb_passes_its_options_to_policies(told, request_of, expected):
     method, path, body, media = request_of
     options = await told(method, f"{path}&dryRun=All", body, Content_Type=media)
     assert options == {"apiVersion": "meta.k8s.io/v1", "dryRun": ["All"], **expected}

@@ -47,7 +47,7 @@ def test_each_danger_names_its_remedy(tokens, changes, remedy):
     assert "\n" not in line
 
 
-def test_secrets_that_others_may_read_are_told(tokens):
+def test_a_warning_names_secrets_that_others_may_read(tokens):
     tokens.chmod(0o644)
     [line] = dangers.risks(Options(token_auth_file=tokens))
     assert line.endswith(f"run chmod 600 {tokens}")

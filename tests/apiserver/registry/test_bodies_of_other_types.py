@@ -183,7 +183,7 @@ async def test_a_watch_that_continues_is_refused_where_it_would_begin_anew(ask):
     assert (await ask("GET", f"{MAPS}?watch=1&continue=abc&resourceVersion=x")).status == 500
 
 
-async def test_what_is_being_deleted_may_be_told_by_its_metadata(ask):
+async def test_a_deletion_returns_only_metadata_on_request(ask):
     held = boat(metadata={"name": "a", "finalizers": ["example.com/hold"]})
     await ask("POST", BOATS, held)
     form = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -132,7 +132,7 @@ async def test_a_deletion_does_not_change_the_states_before_it(path, body):
         assert changes[-1].entry.value != before
 
 
-async def test_a_pod_on_no_node_goes_at_once_and_shows_its_end(client):
+async def test_a_pod_without_a_node_is_deleted_at_once_with_its_last_state(client):
     await client.ask("POST", PODS, pod("p"))
     code, body, _ = await client.ask("DELETE", f"{PODS}/p")
     assert (code, body["kind"]) == (200, "Pod")

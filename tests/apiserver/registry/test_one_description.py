@@ -80,7 +80,7 @@ DECLARED = KindModule(
     ],
     ids=["built in", "custom", "declared in Python"],
 )
-async def test_a_definition_is_what_is_done_told_and_documented(
+async def test_a_definition_serves_describes_and_documents_its_kind(
     make: Callable[[], Resource] | None,
     group_version: str,
     plural: str,

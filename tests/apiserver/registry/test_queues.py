@@ -13,7 +13,7 @@ pytestmark = engines.only_fast
 COUNT = 16
 
 
-async def test_turns_come_in_the_order_they_were_asked_for():
+async def test_turns_have_the_order_of_their_requests():
     line, order = Queues(), []
 
     async def write(number):

@@ -163,7 +163,7 @@ async def refused(web, path, body, verb="POST"):
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_a_budget_that_says_zero_or_nothing_has_said_something(web):
+async def test_zero_and_an_empty_amount_of_a_budget_count_as_set(web):
     path = "/apis/policy/v1/namespaces/default/poddisruptionbudgets?dryRun=All"
     both = {"metadata": {"name": "x"}, "spec": {"minAvailable": 1, "maxUnavailable": 0}}
     assert [field for field, _ in await refused(web, path, both)] == ["spec"]

@@ -135,7 +135,7 @@ async def test_two_servers_on_one_log_never_give_the_same(
     assert codes == [500] * 20
 
 
-async def test_of_two_servers_that_are_asked_for_one_port_one_refuses(
+async def test_of_two_servers_on_one_port_one_refuses_to_start(
     pair: tuple[APIServer, APIServer],
 ) -> None:
     for number in range(30_010, 30_030):

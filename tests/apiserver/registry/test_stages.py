@@ -79,7 +79,7 @@ def test_a_dry_run_is_a_store_and_nothing_else() -> None:
     assert asking == set(KNOWING)
 
 
-def test_nothing_in_a_stage_asks_whether_it_is_a_dry_run() -> None:
+def test_no_stage_depends_on_dry_run() -> None:
     tests = {
         (path.name, ast.unparse(node.test))
         for path in REGISTRY.rglob("*.py")

@@ -280,7 +280,7 @@ def _check(writers: Writers, records: list[Any]) -> None:
         assert not tag or tag in tags
 
 
-async def test_a_refusal_is_never_told_of_a_state_that_was_not_stored():
+async def test_a_refusal_never_depends_on_an_uncommitted_state():
     """The previous write makes the next one invalid, but is then not stored."""
     chance = random.Random(1)
     log = ShakyLog(chance)

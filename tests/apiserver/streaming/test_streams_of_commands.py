@@ -97,7 +97,7 @@ async def test_output_comes_on_its_own_channel_in_order(serving, protocol):
 
 
 @pytest.mark.parametrize("command", [talks, refuses, is_quiet])
-async def test_every_protocol_with_a_status_tells_the_same_one(serving, command):
+async def test_every_protocol_with_a_status_sends_the_same_one(serving, command):
     told = [(await run(serving, each, command))[2] for each in (*TELLS_STATUS, SPDY)]
     first, *others = map(json.loads, told)
     assert all(other == first for other in others)
@@ -111,7 +111,7 @@ async def test_older_protocols_tell_an_error_as_text_and_success_with_nothing(se
 
 
 @pytest.mark.parametrize("wanted", [{"stdout": True}, {"stderr": True}])
-async def test_an_output_that_is_not_asked_for_is_not_sent(serving, wanted):
+async def test_an_output_that_is_not_requested_is_not_sent(serving, wanted):
     async with (
         serving(talks, **wanted) as url, within(),
         aiohttp.ClientSession() as client, connected(client, url, "v4.channel.k8s.io") as socket,
@@ -206,7 +206,7 @@ async def test_sizes_of_the_terminal_reach_the_command_and_nonsense_does_not(ser
 
 
 @pytest.mark.parametrize("protocol", ["v5.channel.k8s.io", SPDY])
-async def test_a_command_ends_when_its_client_goes(serving, protocol):
+async def test_a_command_ends_when_its_client_disconnects(serving, protocol):
     ended = asyncio.Event()
 
     async def waits(process: commands.Process) -> int:

@@ -69,7 +69,7 @@ async def test_ports_are_read_before_the_pod_is_looked_for(web, ports, why):
     assert (await web.ask("POST", f"{PODS}/nobody/portforward?ports=1,65535")).code == 404
 
 
-async def test_a_node_without_an_address_is_told_before_the_upgrade(web):
+async def test_a_node_without_an_address_is_an_error_before_the_upgrade(web):
     await web.ask("POST", "/api/v1/nodes", {"metadata": {"name": "bare"}})
     await made(web, "there", nodeName="bare")
     for part in ("exec?command=a", "attach", "portforward"):

@@ -42,7 +42,7 @@ async def test_coroutines(kube, kube_aio):
         assert (await asyncio.to_thread(send, kube, "GET", "/api/v1/namespaces/default"))[0] == 500
     assert (await asyncio.to_thread(send, kube, "GET", "/api/v1/namespaces/default"))[0] == 200
 
-def test_what_was_asked_is_found_again(kube):
+def test_recorded_requests_are_found_again(kube):
     send(kube, "POST", HERE, config_map("a", k="v"))
     send(kube, "GET", HERE + "/a")
     [record] = kube.log.requests.where(verb="create", body={"data": {"k": "v"}})
@@ -63,7 +63,7 @@ def test_open_watches_are_waited_for(kube):
     answer.close()
     assert kube.log.watches(resource="secrets") == []
 
-def test_needless_writes_are_told(kube, kube_client):
+def test_needless_writes_are_reported(kube, kube_client):
     kube_client.create(config_map("a", k="0"))
     for value in ("1", "0", "1", "0"):
         kube_client.patch(CM, "a", patch={"data": {"k": value}})
@@ -88,7 +88,7 @@ def test_quiet_means_that_nobody_writes(kube, kube_client):
     writer.join()
     assert kube_client.get(CM, "a")["data"]["turn"] == "4"
 
-def test_never_quiet_tells_who_writes(kube, kube_client):
+def test_a_run_that_never_settles_names_the_writers(kube, kube_client):
     import threading
     over = threading.Event()
     kube_client.create(config_map("busy"))

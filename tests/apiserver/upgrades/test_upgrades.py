@@ -193,7 +193,7 @@ async def test_the_data_says_its_version(tmp_path):
     assert (told["from"], told["evidence"]) == ("1.32", "ClusterVersion 4.19.3")
 
 
-async def test_a_version_that_is_not_known_is_asked_for(tmp_path, config_map):
+async def test_an_unknown_version_is_an_error_that_names_the_option(tmp_path, config_map):
     done = await upgraded(await imported(tmp_path / "1", config_map("a")))
     assert (done.exit_code, done.stderr) == (
         1, "Error: the data does not say its version of Kubernetes: name it with --from\n",

@@ -120,7 +120,7 @@ def test_what_no_definition_knows_is_an_error(run):
     ]
 
 
-def test_unknown_fields_are_errors_unless_a_warning_is_asked_for(run):
+def test_unknown_fields_are_errors_or_warnings_on_request(run):
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndate:\n  a: b\n"
     assert run("map.yaml", map=text) == (
         1,

@@ -42,7 +42,7 @@ def test_kinds_are_left_out_by_name_or_by_version(run):
     assert run("--skip", "v2/ConfigMap").code == 1
 
 
-def test_unknown_kinds_are_left_out_if_asked(run):
+def test_unknown_kinds_are_left_out_on_request(run):
     files = {"a.yaml": "apiVersion: example.com/v1\nkind: Boat\nmetadata: {name: a}\n"}
     assert run(files=files).code == 1
     assert run("--ignore-missing-definitions").code == 0

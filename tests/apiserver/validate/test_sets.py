@@ -61,7 +61,7 @@ spec: {selector: {app: %s}, ports: [{port: 80}]}
         (("a", ", storageClassName: fast", "web"), "storageClassName", "no StorageClass fast"),
     ],
 )
-def test_a_missing_name_is_found_if_asked(run, values, field, words):
+def test_a_missing_name_is_reported_on_request(run, values, field, words):
     files = {"a.yaml": POD, "b.yaml": COMPLETE % values}
     assert run(files=files).code == 0
     done = run("-oshort", "--references")

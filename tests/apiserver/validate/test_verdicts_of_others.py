@@ -194,7 +194,7 @@ DIFFERENCES = (
 )
 
 
-def test_the_guide_tells_every_difference():
+def test_the_guide_lists_every_difference():
     guide = GUIDE.read_text()
     assert all(f"| {name} |" in guide for name in DIFFERENCES)
     assert set(DIFFERENCES) <= set(CASES)

@@ -229,7 +229,7 @@ async def test_a_watch_ends_at_its_timeout_and_others_go_on(server, session, sha
         ('{"close": "nothing"}', 404),
     ],
 )
-async def test_messages_that_cannot_be_are_refused_and_the_stream_goes_on(session, message, code):
+async def test_invalid_messages_are_refused_and_the_stream_continues(session, message, code):
     async with Socket.opened(session, f"open=taken={MAPS}") as socket:
         await until(socket, "opened")
         await socket._socket.send_str(message)

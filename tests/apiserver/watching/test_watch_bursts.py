@@ -93,7 +93,7 @@ async def test_watchers_of_a_sort_share_the_bytes_of_a_burst(
     assert len(shown) == 10 * bursts
 
 
-async def test_what_was_published_is_told_before_the_server_stops(server, watch, config_map):
+async def test_published_events_are_sent_before_the_server_stops(server, watch, config_map):
     watchers = [await watch() for _ in range(50)]
     await asyncio.gather(*(server.client.create(config_map(f"c{n}")) for n in range(5)))
     await server.stop()
@@ -102,7 +102,7 @@ async def test_what_was_published_is_told_before_the_server_stops(server, watch,
         assert len(lines) == 5, "and the stream ended as it should"
 
 
-async def test_a_change_that_cannot_be_told_ends_that_watch_alone(
+async def test_an_event_that_cannot_be_encoded_ends_only_its_watch(
     server, watch, config_map, monkeypatch, caplog
 ):
     table, other = await watch(**TABLE), await watch()

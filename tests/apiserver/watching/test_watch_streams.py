@@ -95,7 +95,7 @@ async def test_a_watch_ends_when_its_time_is_over(session):
         assert b"ADDED" in await answer.read()
 
 
-async def test_only_the_first_event_of_a_table_tells_the_columns(server, session, config_map):
+async def test_only_the_first_event_of_a_table_has_the_columns(server, session, config_map):
     where = f"{MAPS}?watch=1&resourceVersion={now(server)}"
     watcher = await session.get(where, headers={"Accept": TABLE})
     await server.client.create(config_map("a"))
@@ -171,7 +171,7 @@ async def test_a_version_of_noughts_is_any_version(server, session, config_map):
     watcher.close()
 
 
-async def test_the_query_tells_a_watch_whose_options_are_judged(session):
+async def test_the_query_decides_whether_options_of_a_watch_are_validated(session):
     """get.go, listOpts: a path with /watch/ alone is a list to the rules of options."""
     path = f"{MAPS.replace('/v1/', '/v1/watch/')}/one?timeoutSeconds=0"
     initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0"

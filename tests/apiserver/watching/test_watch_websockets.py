@@ -72,7 +72,7 @@ async def test_a_conversation_is_that_of_http(server, session, connect, config_m
     stream.close()
 
 
-async def test_protobuf_is_told_in_messages_of_bytes(server, session, connect, config_map):
+async def test_protobuf_events_are_binary_messages(server, session, connect, config_map):
     stream = await session.get(f"{MAPS}?watch=1", headers={"Accept": PROTOBUF})
     socket = await connect(Accept=PROTOBUF)
     await server.client.create(config_map("a"))
@@ -159,7 +159,7 @@ async def test_what_is_refused_before_the_upgrade_is_a_status(session, server):
     assert refused.value.status == 400
 
 
-async def test_a_version_too_old_is_told_and_the_socket_closed(connect):
+async def test_a_version_that_is_too_old_is_an_error_and_closes_the_socket(connect):
     socket = await connect("&resourceVersion=1")
     [text] = await told(socket, 1)
     assert json.loads(text)["object"]["code"] == 410

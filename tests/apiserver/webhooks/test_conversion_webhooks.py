@@ -139,7 +139,7 @@ async def test_every_kind_of_write_works_in_the_other_version(client):
     assert not (await client.list(V1)).items
 
 
-async def test_a_watch_in_the_other_version_tells_converted_objects(client):
+async def test_a_watch_in_the_other_version_sends_converted_objects(client):
     await client.create(boat("a"))
     seen = []
     async with within():

@@ -94,7 +94,7 @@ async def test_an_address_that_is_given_needs_no_service():
         assert hook.hosts == ["hook.system.svc:443/review"]
 
 
-async def test_an_external_name_is_asked_on_the_port_of_the_webhook():
+async def test_an_external_name_is_called_on_the_port_of_the_webhook():
     async with listening() as (hook, port), served() as server:
         await server.client.create(service(type="ExternalName", externalName="localhost"))
         await configure(server, client_config(port=port))
@@ -113,7 +113,7 @@ async def test_the_certificate_has_to_be_the_services():
         assert hook.hosts == []
 
 
-async def test_conversion_asks_the_service_too():
+async def test_conversion_calls_the_service_too():
     async with (
         listening() as (hook, port),
         served(service_addresses=[f"system/hook=127.0.0.1:{port}"]) as server,

@@ -246,7 +246,7 @@ async def test_what_workers_cannot_do_together_is_refused(
     assert why in "\n".join(served.log)
 
 
-async def test_what_keeps_the_first_from_starting_is_told_once(serve: Serve, tmp_path: Path):
+async def test_an_error_of_the_start_is_printed_once(serve: Serve, tmp_path: Path):
     other = tmp_path / "other.db"
     other.write_bytes(b"nothing like it" * 1000)
     served = await serve("--data", str(other), ready=False)

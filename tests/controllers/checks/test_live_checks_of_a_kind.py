@@ -130,7 +130,7 @@ async def test_a_dry_run_answers_causes_and_stores_nothing(cluster):
     assert cluster.store.revision == before
 
 
-async def test_a_plain_create_asks_nobody_and_the_controller_reports(cluster, shop):
+async def test_a_create_runs_no_live_check_and_the_controller_reports(cluster, shop):
     created = await cluster.client.create(lamp("blue"))
     assert shop.asked == []
     assert created["status"] == {"fieldErrors": []}
@@ -253,18 +253,18 @@ async def test_static_rules_refuse_a_write_before_any_live_check(cluster, shop):
 
 
 @pytest.mark.parametrize("size", [0, "large"])
-async def test_a_dry_run_tells_what_static_rules_and_live_checks_find(cluster, size):
+async def test_a_dry_run_reports_errors_of_static_rules_and_live_checks(cluster, size):
     assert await refused_fields(cluster, lamp("blue", size)) == ["spec.size", "spec.color"]
 
 
-async def test_a_check_that_asks_for_a_refused_member_is_skipped(cluster, shop):
+async def test_a_check_that_needs_a_refused_member_is_skipped(cluster, shop):
     for color in (5, None):
         assert await refused_fields(cluster, lamp(color, 9)) == ["spec.color"]
     assert shop.asked == []
     assert await refused_fields(cluster, lamp("red", 0)) == ["spec.size"]
 
 
-async def test_an_update_and_a_taken_name_are_told_beside_static_rules(cluster):
+async def test_conflicts_are_reported_beside_errors_of_static_rules(cluster):
     await cluster.client.create(lamp("red"))
     taken = ["spec.size", "spec.color", "metadata.name"]
     assert await refused_fields(cluster, lamp("blue", 0)) == taken
@@ -332,7 +332,7 @@ async def test_a_finding_has_the_same_members_in_both_phases(running, finding):
     assert len(error.get("supportedValues", ())) <= 100
 
 
-async def test_an_outage_is_told_after_the_first_attempt(running, shop):
+async def test_an_outage_is_reported_after_the_first_attempt(running, shop):
     shop.failure = Unreachable("shop", "connection refused")
     async with running(LAMPS, services={"shop": shop}) as cluster:
         await cluster.client.create(lamp("red"))
@@ -346,7 +346,7 @@ async def test_an_outage_is_told_after_the_first_attempt(running, shop):
     ]
 
 
-async def test_a_service_that_failed_is_asked_again_with_back_off(running, shop, clock, until):
+async def test_a_failed_check_of_a_service_is_repeated_with_back_off(running, shop, clock, until):
     shop.failure = Unavailable("shop", "answered 503")
     async with running(LAMPS, services={"shop": shop}) as cluster:
         await cluster.client.create(lamp("red"))
@@ -359,7 +359,7 @@ async def test_a_service_that_failed_is_asked_again_with_back_off(running, shop,
         assert (await stored(cluster))["metadata"]["resourceVersion"] == version
 
 
-async def test_a_service_that_is_back_is_told_at_the_next_attempt(running, shop, clock, until):
+async def test_the_next_attempt_reports_a_recovered_service(running, shop, clock, until):
     shop.failure = Unavailable("shop", "answered 503")
     async with running(LAMPS, services={"shop": shop}) as cluster:
         await cluster.client.create(lamp("red"))
@@ -431,7 +431,7 @@ async def test_two_writers_of_a_status_do_not_chase_each_other(cluster, shop, cl
     await until(is_right)
 
 
-def test_a_service_is_asked_eight_times_with_growing_delays():
+def test_a_service_is_called_eight_times_with_growing_delays():
     retry = Retry()
     delays = [retry.delay(attempt) for attempt in range(retry.attempts - 1)]
     assert delays == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0])

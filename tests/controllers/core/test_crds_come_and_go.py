@@ -120,7 +120,7 @@ async def test_instances_go_before_their_definition(server, client, clock, until
     assert not await is_served(client, BOATS)
 
 
-async def test_a_definition_that_was_never_established_just_goes(server, client):
+async def test_a_definition_that_was_never_established_is_deleted_at_once(server, client):
     await client.create(crd("boats", "Boat"))
     await client.create(crd("ships", "Boat"))
     await server.settled()
@@ -260,7 +260,7 @@ async def test_watches_end_when_their_kind_is_served_otherwise(server, client):
     assert server.resources.get("example.com", "boats").watchers == set()
 
 
-async def test_a_watch_hears_of_the_end_of_what_a_deleted_definition_served(server, client):
+async def test_a_watch_receives_the_deletions_of_objects_of_a_deleted_definition(server, client):
     await client.create(crd("boats", "Boat"))
     await server.settled()
     await client.create(boat("a"))

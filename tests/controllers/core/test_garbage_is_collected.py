@@ -79,7 +79,7 @@ async def test_a_foreground_deletion_waits_for_those_that_block_it():
         assert await names(server) == {"free"}
 
 
-async def test_a_foreground_deletion_goes_down_the_whole_tree():
+async def test_a_foreground_deletion_deletes_the_whole_tree():
     async with APIServer() as server:
         top = await server.client.create(config_map("top"))
         middle = await server.client.create(
@@ -178,7 +178,7 @@ async def test_custom_resources_own_and_go_with_their_definition():
         assert await names(server) == set()
 
 
-async def test_jobs_orphan_what_they_own_unless_told_otherwise():
+async def test_deleted_jobs_orphan_their_pods_by_default():
     container = {"name": "c", "image": "i"}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     body = {

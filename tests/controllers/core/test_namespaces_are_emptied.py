@@ -33,7 +33,7 @@ async def is_gone(server, name):
     return False
 
 
-async def test_a_namespace_goes_with_everything_in_it():
+async def test_a_deleted_namespace_ends_with_all_its_objects():
     async with APIServer() as server, within():
         await server.client.create(space("a"))
         for number in range(20):
@@ -46,7 +46,7 @@ async def test_a_namespace_goes_with_everything_in_it():
         assert not (await server.client.list("v1/configmaps")).items
 
 
-async def test_a_namespace_says_what_it_waits_for_and_goes_when_that_goes():
+async def test_a_terminating_namespace_reports_remaining_objects_and_ends_after_them():
     async with APIServer() as server:
         await server.client.create(space("a"))
         await server.client.create(config_map("held", "a", finalizers=["a.b/hold"]))
@@ -72,7 +72,7 @@ async def test_a_namespace_says_what_it_waits_for_and_goes_when_that_goes():
         assert await is_gone(server, "a")
 
 
-async def test_nothing_new_comes_into_a_namespace_that_goes():
+async def test_a_terminating_namespace_admits_no_new_objects():
     async with APIServer() as server:
         await server.client.create(space("a"))
         await server.client.create(config_map("held", "a", finalizers=["a.b/hold"]))

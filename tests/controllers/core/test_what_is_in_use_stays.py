@@ -75,7 +75,7 @@ async def test_a_claim_stays_while_a_pod_on_a_node_uses_it(server):
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_a_claim_goes_when_the_pod_has_ended(server, phase):
+async def test_a_claim_is_deleted_when_its_pod_has_ended(server, phase):
     await server.client.create(claim())
     await server.client.create(pod())
     assert not await deleted(server, CLAIMS, "c", "default")

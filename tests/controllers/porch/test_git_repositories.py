@@ -105,7 +105,7 @@ async def test_what_others_pushed_is_found(bare):
         assert "blueprints.other.v1" not in await api.names()
 
 
-async def test_publishing_goes_on_top_of_what_others_pushed(bare):
+async def test_publishing_adds_to_commits_that_others_pushed(bare):
     place, work = bare
     async with parcels() as api:
         await api.register(repo=f"file://{place}")

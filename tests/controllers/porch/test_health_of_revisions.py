@@ -5,7 +5,7 @@ from parcels import CONFIG, MEDIA, PORCH, WORLD, parcels
 ONCE = {"spec": {"sync": {"runOnceAt": "2020-01-01T00:00:00Z"}}}
 
 
-async def test_a_repository_that_fails_is_told_by_its_revisions_until_it_is_good_again():
+async def test_revisions_of_a_failing_repository_have_a_condition_until_it_recovers():
     async with parcels() as api:
         await api.host()
         await api.register()
@@ -34,7 +34,7 @@ async def test_a_repository_that_fails_is_told_by_its_revisions_until_it_is_good
         assert (await api.get("blueprints.a.v1"))["status"]["fieldErrors"] == []
 
 
-async def test_an_upstream_that_goes_is_told_by_who_was_made_from_it(blueprints):
+async def test_revisions_cloned_from_a_deleted_upstream_have_a_condition(blueprints):
     api = blueprints
     await api.made("a")
     task = {"type": "clone"}

@@ -123,7 +123,7 @@ async def test_context_pipeline_and_injections_are_written_once(api):
 
 
 @pytest.mark.parametrize(("policy", "left"), [("delete", []), ("orphan", ["packagevariant-1"])])
-async def test_a_variant_that_goes_takes_its_drafts_along_or_leaves_them(api, policy, left):
+async def test_a_deleted_variant_deletes_or_keeps_its_drafts(api, policy, left):
     await make(api, deletionPolicy=policy)
     await api.send("DELETE", f"{CONFIG}/packagevariants/a")
     await api.server.settled()
@@ -164,7 +164,7 @@ async def test_what_was_proposed_for_deletion_before_outlives_the_variant_as_wel
     assert (await api.get(name))["spec"]["lifecycle"] == "DeletionProposed"
 
 
-async def test_a_variant_whose_draft_may_not_go_says_so_and_goes_later(api):
+async def test_a_variant_with_a_draft_that_cannot_be_deleted_reports_it_and_is_deleted_later(api):
     await make(api)
     name = "deployments.base.packagevariant-1"
     task = {"type": "clone", "clone": {"upstreamRef": {"upstreamRef": {"name": name}}}}
@@ -184,7 +184,7 @@ async def test_a_variant_whose_draft_may_not_go_says_so_and_goes_later(api):
     assert name not in await api.names()
 
 
-async def test_a_set_that_goes_leaves_published_revisions_to_be_approved(api):
+async def test_a_deleted_set_proposes_the_deletion_of_published_revisions(api):
     upstream = {"repo": "blueprints", "package": "base", "revision": 1}
     targets = [{"repositories": [{"name": "deployments", "packageNames": ["x"]}]}]
     body = {"metadata": {"name": "s"}, "spec": {"upstream": upstream, "targets": targets}}
@@ -210,7 +210,7 @@ async def test_existing_revisions_are_adopted_where_that_is_wanted(api):
     assert (await api.get("deployments.base.mine"))["metadata"]["annotations"] == {"a": "b"}
 
 
-async def test_what_is_wrong_is_told_by_conditions_and_by_dry_runs(api):
+async def test_errors_are_reported_by_conditions_and_by_dry_runs(api):
     variant = await make(api, adoptionPolicy="odd", upstream={"repo": "blueprints"})
     text = (
         "missing required field spec.upstream.package; "

@@ -67,64 +67,64 @@ async def is_clean(api, *names):
 
 
 CREATES = [
-    ("L2", {"lifecycle": "Published"}, 400, 422,
+    ({"lifecycle": "Published"}, 400, 422,
      "cannot create a package revision with lifecycle value 'Final'"),
-    ("L2", {"lifecycle": "DeletionProposed"}, 400, 422,
+    ({"lifecycle": "DeletionProposed"}, 400, 422,
      "cannot create a package revision with lifecycle value 'Final'"),
-    ("L3", {"lifecycle": "Odd"}, 400, 422, "unsupported lifecycle value: Odd"),
-    ("T1", {"tasks": [INIT, INIT]}, 400, 500, "task list must not contain more than one task"),
-    ("T3", {"task": {"type": "patch"}}, 400, 500, 'task of type "patch" not supported'),
-    ("T4", {"task": {"type": "init"}}, 400, 500, 'init not set for task of type "init"'),
-    ("T4", {"task": {"type": "clone"}}, 400, 500, 'clone not set for task of type "clone"'),
-    ("T4", {"task": {"type": "edit"}}, 400, 500, 'edit not set for task of type "edit"'),
-    ("T4", {"task": {"type": "upgrade"}}, 400, 500,
+    ({"lifecycle": "Odd"}, 400, 422, "unsupported lifecycle value: Odd"),
+    ({"tasks": [INIT, INIT]}, 400, 500, "task list must not contain more than one task"),
+    ({"task": {"type": "patch"}}, 400, 500, 'task of type "patch" not supported'),
+    ({"task": {"type": "init"}}, 400, 500, 'init not set for task of type "init"'),
+    ({"task": {"type": "clone"}}, 400, 500, 'clone not set for task of type "clone"'),
+    ({"task": {"type": "edit"}}, 400, 500, 'edit not set for task of type "edit"'),
+    ({"task": {"type": "upgrade"}}, 400, 500,
      'upgrade field not set for task of type "upgrade"'),
-    ("T4", {"task": {**INIT, "edit": {}}}, 400, 500, 'edit does not belong to task of type "init"'),
-    ("C2", {"task": {"type": "clone", "clone": {}}}, 400, 500,
+    ({"task": {**INIT, "edit": {}}}, 400, 500, 'edit does not belong to task of type "init"'),
+    ({"task": {"type": "clone", "clone": {}}}, 400, 500,
      "invalid clone source (neither of git, oci, nor upstream were specified)"),
-    ("C2", {"task": by_name("")}, 400, 500, "upstreamRef.name is required"),
-    ("C2", {"task": by_name("gone")}, 422, 500, "package revision gone not found"),
-    ("C2", {"task": {"type": "clone", "clone": {"upstreamRef": {"oci": {"image": "x"}}}}},
+    ({"task": by_name("")}, 400, 500, "upstreamRef.name is required"),
+    ({"task": by_name("gone")}, 422, 500, "package revision gone not found"),
+    ({"task": {"type": "clone", "clone": {"upstreamRef": {"oci": {"image": "x"}}}}},
      422, 500, "clone from OCI is not implemented"),
-    ("C2", {"task": by_git(ref="v9", directory="x")}, 422, 500, "ref v9 not found"),
-    ("C2", {"task": by_git(ref="main", directory="x")}, 422, 500, "must hold a Kptfile"),
-    ("C2", {"task": by_git(repo="https://git.example.com/org/none")}, 422, 500,
+    ({"task": by_git(ref="v9", directory="x")}, 422, 500, "ref v9 not found"),
+    ({"task": by_git(ref="main", directory="x")}, 422, 500, "must hold a Kptfile"),
+    ({"task": by_git(repo="https://git.example.com/org/none")}, 422, 500,
      "repository not found"),
-    ("C2", {"task": by_git(repo="https://far.example.com/org/none")}, 422, 500, "unreachable"),
-    ("E1", {"task": {"type": "edit", "edit": {}}}, 400, 500, "sourceRef.name is required"),
-    ("E1", {"task": edit("gone")}, 422, 500, "package revision gone not found"),
-    ("G2", {"task": upgrade("", "b", "c")}, 400, 500, "oldUpstreamRef.name is required"),
-    ("G2", {"task": upgrade("a", "", "c")}, 400, 500, "newUpstreamRef.name is required"),
-    ("G2", {"task": upgrade("a", "b", "")}, 400, 500, "localPackageRevisionRef.name is required"),
-    ("G2", {"task": upgrade("gone", "b", "c")}, 422, 500, "package revision gone not found"),
-    ("R1", {"repository": "none"}, 404, 404,
+    ({"task": by_git(repo="https://far.example.com/org/none")}, 422, 500, "unreachable"),
+    ({"task": {"type": "edit", "edit": {}}}, 400, 500, "sourceRef.name is required"),
+    ({"task": edit("gone")}, 422, 500, "package revision gone not found"),
+    ({"task": upgrade("", "b", "c")}, 400, 500, "oldUpstreamRef.name is required"),
+    ({"task": upgrade("a", "", "c")}, 400, 500, "newUpstreamRef.name is required"),
+    ({"task": upgrade("a", "b", "")}, 400, 500, "localPackageRevisionRef.name is required"),
+    ({"task": upgrade("gone", "b", "c")}, 422, 500, "package revision gone not found"),
+    ({"repository": "none"}, 404, 404,
      'repositories.config.porch.kpt.dev "none" not found'),
-    ("R2", {"repository": ""}, 400, 400, "is required"),
-    ("U2", {"package": "a//b"}, 422, 422, "consecutive '/' characters are not allowed"),
-    ("U2", {"package": "A_b"}, 422, 422, "a lowercase RFC 1123 label must consist of"),
-    ("U2", {"workspace": "W 1"}, 422, 422, "a lowercase RFC 1123 label must consist of"),
-    ("U2", {"workspace": ""}, 422, 422, "a lowercase RFC 1123 label must consist of"),
-    ("U2", {"package": "/".join(["a" * 60] * 5)}, 422, 422, "at most 253 are possible"),
-    ("U2", {"metadata": {"name": "other"}}, 422, 422, "it must be blueprints.a.v1"),
-    ("U2", {"metadata": {"generateName": "other-"}}, 422, 422, "leave generateName out"),
-    ("M1", {"metadata": {"labels": {"kpt.dev/latest-revision": "true"}}}, 422, 422,
+    ({"repository": ""}, 400, 400, "is required"),
+    ({"package": "a//b"}, 422, 422, "consecutive '/' characters are not allowed"),
+    ({"package": "A_b"}, 422, 422, "a lowercase RFC 1123 label must consist of"),
+    ({"workspace": "W 1"}, 422, 422, "a lowercase RFC 1123 label must consist of"),
+    ({"workspace": ""}, 422, 422, "a lowercase RFC 1123 label must consist of"),
+    ({"package": "/".join(["a" * 60] * 5)}, 422, 422, "at most 253 are possible"),
+    ({"metadata": {"name": "other"}}, 422, 422, "it must be blueprints.a.v1"),
+    ({"metadata": {"generateName": "other-"}}, 422, 422, "leave generateName out"),
+    ({"metadata": {"labels": {"kpt.dev/latest-revision": "true"}}}, 422, 422,
      "label is managed by porch and cannot be set by users"),
-    ("S2", {"task": {"type": "init", "init": {"subpackage": "s"}}}, 422, 500,
+    ({"task": {"type": "init", "init": {"subpackage": "s"}}}, 422, 500,
      "package must contain Kptfile at root"),
-    ("parent", {"parent": {"name": "gone"}}, 422, 500, "parent not found"),
+    ({"parent": {"name": "gone"}}, 422, 500, "parent not found"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("dry", [False, True])
-async def test_creates_are_refused_dry_or_not_and_leave_nothing(api, dry):
-    for _rule, spec, code, upstream, sentence in CREATES:
+async def test_refused_creates_store_nothing_in_a_dry_run_or_without(api, dry):
+    for spec, code, upstream, sentence in CREATES:
         answer = await api.create(**{"package": "a", **spec}, dry=dry)
         refused(api, code, upstream, answer, sentence)
     await is_clean(api)
     assert (await api.create("a"))[0] == 201
 
 
-async def test_l1_a_create_may_be_proposed_by_the_documents_only(api):
+async def test_a_package_revision_is_created_as_proposed_only_by_the_documents(api):
     code, answer = await api.create("a", lifecycle="Proposed")
     if api.mode == "document":
         assert (code, answer["status"]["selfLock"]["git"]["ref"]) == (201, "proposed/a/v1")
@@ -133,12 +133,12 @@ async def test_l1_a_create_may_be_proposed_by_the_documents_only(api):
         assert "value can be only created as Draft" in answer["message"]
 
 
-async def test_t2_no_task_is_an_init(api):
+async def test_a_revision_without_a_task_gets_an_init_task(api):
     made = await api.made("a")
     assert made["spec"]["tasks"] == [{"type": "init", "init": {"description": "a description"}}]
 
 
-async def test_u1_p1_c1_what_there_is_already(api):
+async def test_creates_and_clones_of_existing_packages_and_workspaces_are_refused(api):
     await api.made("a")
     sentence = (
         "package revision workspaceNames must be unique; package revision with name a in repo "
@@ -157,7 +157,9 @@ async def test_u1_p1_c1_what_there_is_already(api):
 
 
 @pytest.mark.parametrize("member", [0, 1, 2])
-async def test_g1_a_source_that_is_proposed_for_deletion(api, member):
+async def test_an_upgrade_from_a_revision_proposed_for_deletion_is_refused_by_the_documents(
+    api, member
+):
     await api.made("a")
     await api.publish("blueprints.a.v1")
     await api.made("a", "v2", task=edit("blueprints.a.v1"))
@@ -173,7 +175,7 @@ async def test_g1_a_source_that_is_proposed_for_deletion(api, member):
 
 
 @pytest.mark.parametrize("package", ["a/b", "a/b/c/d"])
-async def test_p2_no_task_makes_a_nested_package(api, package):
+async def test_an_upgrade_creates_no_nested_package(api, package):
     """A package above or below another one cannot be made by an upgrade either."""
     name = "blueprints.a.b.c.v1"
     await api.made("a/b/c")
@@ -184,7 +186,7 @@ async def test_p2_no_task_makes_a_nested_package(api, package):
 
 
 @pytest.mark.parametrize(("first", "second"), [("a/b", "a"), ("a", "a/b/c"), ("a/b", "a/b/c")])
-async def test_p2_packages_cannot_be_nested(api, first, second):
+async def test_a_package_above_or_below_another_is_refused(api, first, second):
     await api.made(first)
     sentence = (
         f'package path "{second}" conflicts with existing package "{first}": '
@@ -194,7 +196,7 @@ async def test_p2_packages_cannot_be_nested(api, first, second):
     await api.made("a/bc" if first != "a" else "ab")
 
 
-async def test_c2_e1_g2_the_placeholder_and_drafts_are_no_sources(api):
+async def test_sources_are_published_revisions_of_the_same_package_and_no_placeholders(api):
     await api.made("a")
     draft = 'must be published, "blueprints.a.v1" is not'
     name = "blueprints.a.v1"
@@ -226,7 +228,7 @@ async def test_c2_e1_g2_the_placeholder_and_drafts_are_no_sources(api):
     refused(api, 400, 500, answer, sentence)
 
 
-async def test_l4_l5_lifecycles_nobody_knows(api):
+async def test_unknown_lifecycles_are_refused_in_updates_and_in_stored_revisions(api):
     await api.made("a")
     sentence = 'invalid desired lifecycle value: "Odd"'
     if api.mode == "upstream":
@@ -244,7 +246,7 @@ async def test_l4_l5_lifecycles_nobody_knows(api):
     refused(api, 400, 422, answer, 'invalid original lifecycle value: "Odd"')
 
 
-async def test_l6_l7_l8_l9_what_an_update_may_not_do(api):
+async def test_an_update_neither_publishes_nor_changes_specs_of_proposed_revisions(api):
     name = "blueprints.a.v1"
     await api.made("a")
     sentence = "value can be only updated to Draft,Proposed"
@@ -293,7 +295,7 @@ async def test_an_update_without_a_lifecycle_keeps_a_proposal(api):
     assert (await api.lifecycle(name, ""))[1]["spec"]["lifecycle"] == "Draft"
 
 
-async def test_a1_to_a4_what_an_approval_may_not_do(api):
+async def test_an_approval_accepts_only_the_next_lifecycles(api):
     name = "blueprints.a.v1"
     await api.made("a")
 
@@ -321,7 +323,7 @@ async def test_a1_to_a4_what_an_approval_may_not_do(api):
         await answers(value, sentence)
 
 
-async def test_v1_v2_versions_are_needed_and_compared(api):
+async def test_updates_need_the_current_resource_version(api):
     name = "blueprints.a.v1"
     await api.made("a")
     for path in (
@@ -341,7 +343,7 @@ async def test_v1_v2_versions_are_needed_and_compared(api):
         refused(api, 409, 500, await api.send("PUT", path, obj), sentence)
 
 
-async def test_v3_another_write_of_the_same_revision(api):
+async def test_a_write_beside_another_write_of_the_same_revision_conflicts(api):
     name, engine = "blueprints.a.v1", api.server.parts.environment().services["porch"]
     async with engine.locks.attempt(("revision", "default", name)):
         code, answer = await api.create("a")
@@ -364,7 +366,7 @@ async def test_v3_another_write_of_the_same_revision(api):
     assert (await api.lifecycle(name, "Proposed"))[0] == 200
 
 
-async def test_m1_the_latest_label_is_the_server_s(api):
+async def test_users_cannot_change_the_label_of_the_latest_revision(api):
     name = "blueprints.a.v1"
     await api.made("a")
     label: dict = {"metadata": {"labels": {"kpt.dev/latest-revision": "true"}}}
@@ -381,7 +383,7 @@ async def test_m1_the_latest_label_is_the_server_s(api):
     assert (await api.send("PATCH", path, other, media=MEDIA))[0] == 200
 
 
-async def test_s1_s2_s3_resources(api):
+async def test_invalid_files_and_files_of_other_revisions_than_drafts_are_refused(api):
     name = "blueprints.a.v1"
     await api.made("a")
     for files, field in (
@@ -412,7 +414,7 @@ async def test_s1_s2_s3_resources(api):
         refused(api, 422, 500, await api.push(name, {"x": "y"}), sentence)
 
 
-async def test_d1_d2_what_may_not_be_deleted(api):
+async def test_published_revisions_and_upstreams_of_others_are_not_deleted(api):
     name, path = "blueprints.a.v1", f"{PORCH}/packagerevisions/blueprints.a.v1"
     await api.made("a")
     await api.publish(name)
@@ -439,7 +441,9 @@ async def test_d1_d2_what_may_not_be_deleted(api):
         ("spec.repository=", 'fieldSelector value of field "spec.repository" is empty'),
     ],
 )  # fmt: skip
-async def test_f1_field_selectors(api, selector, sentence):
+async def test_field_selectors_of_unknown_fields_operators_and_values_are_refused(
+    api, selector, sentence
+):
     answer = await api.send("GET", f"{PORCH}/packagerevisions", fieldSelector=selector)
     refused(api, 400, 400, answer, sentence)
 
@@ -453,7 +457,9 @@ async def test_f1_field_selectors(api, selector, sentence):
         ("", "kpt.dev/latest-revision=true", ["blueprints.a.v1"]),
     ],
 )
-async def test_files_are_found_by_what_is_known_of_their_revisions(api, selector, labels, names):
+async def test_files_are_selected_by_fields_and_labels_of_their_revisions(
+    api, selector, labels, names
+):
     await api.made("a")
     await api.publish("blueprints.a.v1")
     await api.made("b", packageMetadata={"labels": {"app": "x"}})
@@ -462,7 +468,7 @@ async def test_files_are_found_by_what_is_known_of_their_revisions(api, selector
         assert await api.names(kind, **asked) == names
 
 
-async def test_pages_of_selected_files_have_as_many_as_are_asked_for(api):
+async def test_pages_of_selected_files_are_as_long_as_the_limit(api):
     for package in "abcde":
         await api.made(package)
     await api.publish("blueprints.b.v1")
@@ -479,7 +485,7 @@ async def test_pages_of_selected_files_have_as_many_as_are_asked_for(api):
     assert found == [["a", "c"], ["d", "e"]]
 
 
-async def test_k1_what_cannot_be_written(api):
+async def test_packages_and_sets_of_files_are_neither_created_nor_deleted(api):
     await api.made("a")
     summary = await api.get("blueprints.a", "packages")
     code, answer = await api.send("POST", f"{PORCH}/packages", summary)
@@ -501,7 +507,7 @@ async def test_k1_what_cannot_be_written(api):
         ("x", "y", False), ("xy", "x", False),
     ],
 )  # fmt: skip
-async def test_o1_two_repositories_share_no_packages(api, mine, theirs, conflicts):
+async def test_repositories_with_overlapping_folders_conflict(api, mine, theirs, conflicts):
     repo = "https://git.example.com/org/deployments"
     await api.register("one", repo, directory=mine)
     git = {"repo": f"{repo}.git", "directory": theirs}
@@ -522,7 +528,7 @@ async def test_o1_two_repositories_share_no_packages(api, mine, theirs, conflict
         ({"directory": "y"}, "spec.git.directory"),
     ],
 )
-async def test_o2_the_place_of_packages_stays(api, change, field):
+async def test_the_address_branch_and_folder_of_a_repository_are_immutable(api, change, field):
     repo = "https://git.example.com/org/deployments"
     await api.register("one", repo, directory="x")
     body = {"spec": {"git": change}}
@@ -533,7 +539,7 @@ async def test_o2_the_place_of_packages_stays(api, change, field):
     assert f"{field} is immutable" in answer["message"]
 
 
-async def test_what_cannot_change_of_a_draft(api):
+async def test_the_workspace_name_and_the_tasks_of_a_draft_do_not_change(api):
     await api.made("a")
     obj = await api.get("blueprints.a.v1")
     obj["spec"]["workspaceName"] = "v2"
@@ -547,7 +553,7 @@ async def test_what_cannot_change_of_a_draft(api):
     assert "spec.tasks cannot be removed; they stay as they are" in api.warnings[0]
 
 
-async def test_readiness_gates_are_a_contract_unless_they_are_enforced():
+async def test_readiness_gates_stop_a_publication_only_if_they_are_enforced():
     for enforced in (False, True):
         async with parcels(porch_enforce_readiness=enforced) as api:
             await api.host()

@@ -52,7 +52,7 @@ async def test_finalizers_that_are_sent_replace_the_old_ones(server):
 
 
 @pytest.mark.parametrize("names", [FINALIZERS, ["release-orphan-resources", "cleanup"]])
-async def test_a_deleted_repository_goes_with_its_jobs_and_resources(server, names):
+async def test_the_jobs_and_resources_of_a_deleted_repository_are_deleted(server, names):
     await server.create(hosting(2))
     obj = repository(sync=SYNC)
     obj["metadata"]["finalizers"] = names
@@ -88,7 +88,7 @@ async def test_a_repository_that_is_being_deleted_is_not_checked(provisioned):
         assert (await server.request("GET", f"{ALL}/repositories/a"))[0] == 404
 
 
-async def test_a_namespace_tells_how_full_it_is(provisioned):
+async def test_the_settings_of_a_namespace_show_its_usage(provisioned):
     async with provisioned(max_repositories=2) as server:
         await server.create(host())
         await server.create(repository("a", block={"path": "a"}))

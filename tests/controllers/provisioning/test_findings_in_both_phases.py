@@ -163,7 +163,7 @@ async def test_a_repository_that_is_used_needs_a_title(server, spec):
     assert (cause["type"], cause["field"]) == ("FieldValueRequired", "spec.title")
 
 
-async def test_a_name_that_is_taken_is_told_at_the_name(server):
+async def test_a_taken_name_is_an_error_of_the_name(server):
     await server.create(host())
     await server.create(repository())
     for query in ("?dryRun=All", ""):
@@ -181,7 +181,7 @@ async def test_a_name_that_is_taken_is_told_at_the_name(server):
         ]
 
 
-async def test_a_name_that_is_taken_is_told_beside_other_findings(server):
+async def test_a_taken_name_is_reported_beside_other_errors(server):
     await server.create(host())
     await server.create(repository())
     await server.settled()

@@ -35,7 +35,7 @@ async def test_a_healthy_repository_says_nothing_more(server):
     assert {each["observedGeneration"] for each in conditions(stored).values()} == {generation}
 
 
-async def test_an_unhealthy_one_tells_bare_details(server):
+async def test_an_unhealthy_repository_reports_details_only(server):
     await server.create(host())
     await server.create(repository(block=GONE))
     await server.settled()

@@ -113,7 +113,7 @@ async def test_a_healthy_repository_is_synced_by_itself(jobs):
     ]
 
 
-async def test_a_pull_tells_what_changed_since_the_last_one(jobs):
+async def test_a_pull_reports_changes_since_the_last_one(jobs):
     await jobs.edit(file("team/a.json", dashboard(title="B")), file("b.yaml", resource()))
     status = await jobs.pull()
     assert status["summary"] == [
@@ -195,7 +195,7 @@ BAD = [
 @pytest.mark.parametrize(
     ("content", "cause", "name"), [row[1:] for row in BAD], ids=[row[0] for row in BAD]
 )
-async def test_a_bad_file_is_told_and_the_others_go_on(jobs, content, cause, name):
+async def test_an_invalid_file_is_reported_and_the_others_are_applied(jobs, content, cause, name):
     await jobs.edit(file("bad.json", content), file("team/a.json", dashboard()))
     status = await jobs.pull()
     assert (status["state"], status["message"]) == ("error", "completed with errors")
@@ -504,7 +504,7 @@ async def test_a_local_directory_is_pulled_like_a_branch(provisioned, tmp_path):
         assert [path.name for path in tmp_path.rglob("*.json")] == []
 
 
-async def test_many_jobs_leave_their_history_only_and_that_goes_too(jobs):
+async def test_finished_jobs_become_history_that_expires(jobs):
     server = jobs.server
     for number in range(MANY):
         spec = {"action": "pull", "repository": "a", "pull": {"incremental": True}}

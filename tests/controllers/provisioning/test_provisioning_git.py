@@ -425,7 +425,7 @@ async def test_a_branch_that_moves_meanwhile_is_committed_upon_anew(server, git,
     assert names(origin, "main") == ["ours.yaml", "theirs.yaml"]
 
 
-async def test_a_push_that_is_refused_is_told(server, git, origin):
+async def test_a_refused_push_is_reported(server, git, origin):
     git.readers, git.writers = {"reader"}, {"good"}
     _add(origin, b"a.yaml", DASHBOARD)
     await server.create(repository(f"{git.url}/team/dashboards", **WRITES))

@@ -199,11 +199,11 @@ async def both_phases(server, obj):
         "healthy connection", "app", "key", "installation",
     ],
 )  # fmt: skip
-async def test_what_github_says_reaches_both_phases(server, obj, errors):
+async def test_both_phases_report_errors_of_github(server, obj, errors):
     assert await both_phases(server, obj) == errors
 
 
-async def test_a_branch_deleted_outside_shows_at_the_next_recheck_and_goes_again(server, hub):
+async def test_the_next_recheck_reports_a_deleted_branch_until_it_exists_again(server, hub):
     await server.create(repository(branch="dev", secure="good"))
     assert await server.errors("repositories") == []
     dev = hub.branches.pop("dev")
@@ -216,7 +216,7 @@ async def test_a_branch_deleted_outside_shows_at_the_next_recheck_and_goes_again
     assert await server.errors("repositories") == []
 
 
-async def test_lacking_permissions_are_told_one_by_one(server, hub):
+async def test_each_missing_permission_is_reported(server, hub):
     hub.permissions = {**GRANTED, "contents": "read"}
     hub.installations["42"] = {"contents": "read", "metadata": "read", "pull_requests": "write"}
     assert await both_phases(server, connection()) == [
@@ -246,7 +246,7 @@ async def test_a_repository_logs_in_with_its_connection(server, hub):
 
 @pytest.mark.parametrize("obj", [repository(secure="good"), connection()], ids=["repo", "conn"])
 @pytest.mark.parametrize("code", [500, 502])
-async def test_an_outage_is_told_in_both_phases(server, hub, obj, code):
+async def test_an_outage_is_reported_in_both_phases(server, hub, obj, code):
     hub.trouble = (code, {})
     told = {
         "Repository": ("FieldValueInvalid", "spec.github.url"),
@@ -255,7 +255,7 @@ async def test_an_outage_is_told_in_both_phases(server, hub, obj, code):
     assert await both_phases(server, obj) == [told[obj["kind"]]]
 
 
-async def test_a_rate_limit_is_told_with_its_end_and_nobody_asks_before(server, hub):
+async def test_a_rate_limit_is_reported_with_its_end_and_stops_requests_until_then(server, hub):
     until = int(server.clock.now().timestamp()) + 1000
     headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(until)}
     hub.trouble = (403, headers)

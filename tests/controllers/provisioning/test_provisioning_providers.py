@@ -238,7 +238,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("given", "errors"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
-async def test_a_provider_is_asked_in_its_own_words(server, hub, given, errors):
+async def test_requests_have_the_form_of_their_provider(server, hub, given, errors):
     obj = repository(hub, **given)
     wanted = [(kind, field.replace("TYPE", hub.kind), detail) for kind, field, detail in errors]
     causes = await server.dry_run(obj)
@@ -247,7 +247,7 @@ async def test_a_provider_is_asked_in_its_own_words(server, hub, given, errors):
     assert told(await server.errors("repositories")) == wanted
 
 
-async def test_no_branch_at_all_is_told(server, hub):
+async def test_a_repository_without_any_branch_is_reported(server, hub):
     hub.branches.clear()
     await server.create(repository(hub))
     [error] = await server.errors("repositories")
@@ -287,7 +287,7 @@ async def test_a_protected_branch_is_not_written_to(server, hub):
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-async def test_an_outage_is_told_at_the_url(server, hub, code):
+async def test_an_outage_is_an_error_of_the_url(server, hub, code):
     hub.trouble = code
     [cause] = await server.dry_run(repository(hub))
     assert (cause["type"], cause["field"]) == ("FieldValueInvalid", f"spec.{hub.kind}.url")
@@ -378,7 +378,9 @@ async def test_a_webhook_that_cannot_be_removed_holds_the_repository(provisioned
         assert enterprise.hooks
 
 
-async def test_credentials_that_may_not_manage_webhooks_are_told(provisioned, enterprise):
+async def test_credentials_without_the_right_to_manage_webhooks_are_reported(
+    provisioned, enterprise
+):
     def refuse(method, path, body):
         return say({"message": "Resource not accessible by personal access token"}, 403)
 

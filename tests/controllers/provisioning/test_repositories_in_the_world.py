@@ -146,7 +146,9 @@ async def test_an_empty_branch_is_filled_with_the_default_one(server):
     ("code", "reason"),
     [(503, "ServiceUnavailable"), (500, "ServiceUnavailable"), (429, "RateLimited")],
 )
-async def test_an_outage_is_told_with_who_failed_and_when_again(server, code, reason):
+async def test_an_outage_is_reported_with_the_service_and_the_time_of_the_next_attempt(
+    server, code, reason
+):
     await server.create(host(outage={"code": code}))
     causes = await server.dry_run(repository())
     assert caused(causes) == [("FieldValueInvalid", "spec.github.url")]
@@ -230,7 +232,7 @@ async def test_a_local_repository_needs_its_directory(provisioned, tmp_path):
         assert len(await server.errors("repositories")) == 1
 
 
-async def test_a_sync_tells_what_it_saw(server):
+async def test_the_status_of_a_sync_has_its_result_and_commit(server):
     await server.create(host())
     sync = {"enabled": True, "target": "folder", "intervalSeconds": 30}
     await server.create(repository(sync=sync))
@@ -246,7 +248,7 @@ async def test_a_sync_tells_what_it_saw(server):
     assert status["sync"]["message"] == ["Repository is unhealthy"]
 
 
-async def test_a_recheck_by_the_clock_asks_a_watched_world_nothing(server, monkeypatch):
+async def test_a_timed_recheck_sends_no_request_to_a_watched_world(server, monkeypatch):
     await server.create(host(tokens=TOKENS))
     await server.create(repository(secure=token("good"), **WRITE))
     await server.create(repository("b", block={"branch": "gone"}, secure=token("good")))

@@ -147,7 +147,7 @@ async def test_an_installation_lacks_a_permission(server, disabled, fields):
         assert errors[0]["badValue"] == "42"
 
 
-async def test_github_that_is_down_is_told_at_the_app(server):
+async def test_an_outage_of_github_is_an_error_of_the_app(server):
     await server.create(host(outage={"code": 503}))
     await server.create(app())
     await server.create(connection())
@@ -156,7 +156,7 @@ async def test_github_that_is_down_is_told_at_the_app(server):
     ]
 
 
-async def test_a_secret_that_is_no_key_is_told(server):
+async def test_a_secret_without_a_valid_key_is_reported(server):
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "ns"}}
     await server.create({**secret, "stringData": {"privateKey": "nonsense"}})
     await server.create(app())
@@ -270,7 +270,7 @@ async def provider():
     await runner.cleanup()
 
 
-async def test_a_real_provider_is_asked_with_the_code(provisioned):
+async def test_a_real_provider_receives_the_code(provisioned):
     async with (
         provider() as (url, asked),
         provisioned(offline=False, allow_private_hosts=True) as server,

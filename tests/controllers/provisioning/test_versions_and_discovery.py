@@ -116,7 +116,7 @@ async def test_a_protected_branch_of_the_world(server):
     assert await server.dry_run(repository(workflows=["branch"], secure=secure)) == []
 
 
-async def test_a_world_without_branches_is_told(server):
+async def test_a_repository_without_branches_is_reported(server):
     await server.create(host(repositories=[{"path": "grafana/grafana"}]))
     [cause] = await server.dry_run(repository())
     assert cause["message"].endswith(
@@ -124,7 +124,7 @@ async def test_a_world_without_branches_is_told(server):
     )
 
 
-async def test_the_world_shows_the_webhooks_it_was_asked_for(server):
+async def test_the_world_shows_the_created_webhooks(server):
     await server.create(host())
     sync = {"enabled": True, "target": "folder"}
     hook = {"baseUrl": "https://grafana.example.com"}

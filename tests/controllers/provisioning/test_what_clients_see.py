@@ -162,7 +162,7 @@ async def test_events_tell_the_story(server):
     assert sorted(told) == [("Normal", "ChecksPassed"), ("Warning", "ChecksFailed")]
 
 
-async def test_other_requests_are_answered_while_a_slow_world_is_asked(provisioned):
+async def test_other_requests_are_answered_during_a_slow_live_check(provisioned):
     async with provisioned() as server:
         slow = {**HOST, "spec": {**HOST["spec"], "outage": {"delayMilliseconds": 60_000}}}
         await server.create(slow)

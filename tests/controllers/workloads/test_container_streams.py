@@ -86,7 +86,7 @@ def ask(kube, path, name="p", method="GET"):
         ("container=c&stream=", "one\ntwo\nbad\n"),
     ],
 )
-def test_a_log_is_cut_as_asked(scripted, query, text):
+def test_a_log_is_cut_by_the_options_of_the_request(scripted, query, text):
     assert ask(scripted, f"log?{query}") == (200, text)
 
 
@@ -99,7 +99,7 @@ def test_timestamps_are_those_of_the_clock(scripted):
     assert len(moment) == len("2026-01-01T00:00:00.000000000Z")
 
 
-def test_a_log_that_is_followed_goes_on_with_the_clock_and_ends_with_the_pod(scripted, kubectl):
+def test_a_followed_log_continues_with_the_clock_and_ends_with_the_pod(scripted, kubectl):
     following = kubectl.start("logs", "-f", "p")
     assert following.stdout.readline() == "one\n"
     scripted.wait_for(lambda: scripted.clock.sleeping)

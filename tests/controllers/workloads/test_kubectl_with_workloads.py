@@ -74,7 +74,7 @@ def test_cordon_keeps_new_pods_away(kube, web):
     assert web("uncordon", "kube-node-1") == "node/kube-node-1 uncordoned\n"
 
 
-def test_drain_moves_pods_and_asks_their_budgets(kube, web):
+def test_drain_moves_pods_and_respects_their_budgets(kube, web):
     web("create", "poddisruptionbudget", "web", "--selector=app=web", "--min-available=1")
     kube.settled()
     said = web("drain", "kube-node-1", "--ignore-daemonsets", KUBECTL)

@@ -50,7 +50,7 @@ def test_a_container_is_pulled_created_started_and_killed(kube):
 
 
 @pytest.mark.kube_workloads(controllers={"kubelet"}, kubelet_events=True)
-def test_a_container_that_fails_again_and_again_is_told_to_back_off(kube):
+def test_a_container_that_fails_repeatedly_backs_off(kube):
     kube.client.create(pod())
     kube.settled()
     for _ in range(2):

@@ -193,7 +193,7 @@ def test_every_namespace_has_an_account_and_the_authority(kube):
     assert authority.startswith("-----BEGIN CERTIFICATE-----")
 
 
-def test_a_namespace_full_of_work_goes_with_all_of_it(kube):
+def test_a_deleted_namespace_with_workloads_ends_with_all_of_them(kube):
     kube.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "new"}})
     for body in (
         w.workload("Deployment", replicas=2),

@@ -49,7 +49,7 @@ def failures(kube):
     return [each.get("series", {}).get("count", 1) for each in found]
 
 
-def test_attempts_are_told_at_news_and_every_five_minutes(kube):
+def test_attempts_are_recorded_at_changes_and_every_five_minutes(kube):
     kube.client.create(w.pod(nodeSelector={"disk": "ssd"}))
     kube.settled()
     assert failures(kube) == [1]
@@ -110,7 +110,7 @@ def test_host_ports_are_taken_once_per_node(kube):
     assert "2 node(s) didn't have free ports for the requested pod ports" in why(kube, waiting)
 
 
-def test_a_pod_waits_for_its_claim_and_goes_where_the_volume_is(kube):
+def test_a_pod_waits_for_its_claim_and_runs_on_the_node_of_the_volume(kube):
     claim: w.Object = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     claim["metadata"] = {"name": "data", "namespace": "default"}
     resources = {"requests": {"storage": "1Gi"}}

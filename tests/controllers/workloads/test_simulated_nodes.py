@@ -183,7 +183,7 @@ def test_readiness_gates_decide_both_ways(kube):
     )
 
 
-def test_a_held_pod_tells_its_end_before_it_goes(kube):
+def test_a_pod_with_a_finalizer_reports_its_end_before_it_is_removed(kube):
     held = pod()
     held["metadata"]["finalizers"] = ["example.com/hold"]
     kube.client.create(held)
@@ -195,7 +195,7 @@ def test_a_held_pod_tells_its_end_before_it_goes(kube):
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 137
 
 
-def test_a_deleted_pod_ends_before_it_goes(kube):
+def test_a_deleted_pod_ends_before_it_is_removed(kube):
     ended = {"exitCode": 3, "reason": "Error"}
     containers = [{"name": name, "image": "i"} for name in ("a", "b")]
     kube.client.create(pod(containers=containers, restartPolicy="Never"))  # b is not restarted

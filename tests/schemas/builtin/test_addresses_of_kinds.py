@@ -153,7 +153,7 @@ def test_cluster_ips_need_the_first_one_alone(kinds, given, more):
 
 @pytest.mark.parametrize("kind", ["ClusterIP", "NodePort", "LoadBalancer"])
 @pytest.mark.parametrize("left", [None, []])
-def test_the_policy_of_external_traffic_goes_with_what_needs_it(kinds, kind, left):
+def test_a_service_without_external_traffic_drops_its_policy(kinds, kind, left):
     ports = {"ports": [{"port": 1}], "selector": {"a": "b"}}
     old = kinds.created("Service", {"spec": {"type": kind, "externalIPs": ["192.0.2.1"], **ports}})
     new = kinds.decoded("Service", {"spec": {**old["spec"], "externalIPs": left}})

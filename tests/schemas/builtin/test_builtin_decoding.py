@@ -109,7 +109,7 @@ def pod_template(**container):
         ),
     ],
 )
-def test_a_wrong_type_is_told_in_go_s_words(gvk, obj, text):
+def test_a_wrong_type_has_the_error_of_go(gvk, obj, text):
     with pytest.raises(decoding.DecodeError) as error:
         decoding.decode(obj, gvk)
     assert str(error.value) == text

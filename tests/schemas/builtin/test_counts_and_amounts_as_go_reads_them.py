@@ -17,7 +17,7 @@ NEITHER = "cannot be 0 when maxSurge is 0"
         (0, "x", NEITHER), ("-1%", 0, NEITHER), ("-1", 0, None), ("9" * 5000 + "%", 0, None),
     ],
 )  # fmt: skip
-def test_a_rolling_update_of_a_daemon_set_goes_one_way(kinds, gone, more, problem):
+def test_a_rolling_update_has_either_surge_or_unavailable_pods(kinds, gone, more, problem):
     update = {"rollingUpdate": {"maxUnavailable": gone, "maxSurge": more}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": TEMPLATE, "updateStrategy": update}
     found = kinds.texts("DaemonSet", {"spec": spec})
@@ -53,7 +53,7 @@ def test_a_capacity_is_a_positive_int64(kinds, amount, problems):
     assert [text.split(": ")[2].strip('"') for text in found] == problems
 
 
-def test_only_a_first_source_asks_for_nodes(kinds):
+def test_only_a_first_source_requires_node_affinity(kinds):
     spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1"}, "local": {"path": "/x"}}
     needs = "spec.nodeAffinity: Required value: Local volume requires node affinity"
     assert kinds.texts("PersistentVolume", {"spec": spec}) == [needs]

@@ -161,7 +161,7 @@ def test_slices_are_judged(kinds, obj, expected):
         ({"default": "9", "validRange": {"min": "1", "max": "9"}}, ["validRange.max"]),
     ],
 )
-def test_a_capacity_says_what_may_be_asked_of_it(kinds, policy, expected):
+def test_the_request_policy_of_a_capacity_is_validated(kinds, policy, expected):
     capacity = {"m": {"value": "8", "requestPolicy": policy}}
     device = {"name": "d", "allowMultipleAllocations": True, "capacity": capacity}
     place = "spec.devices[0].capacity[m].requestPolicy."
@@ -184,7 +184,7 @@ def test_an_old_device_is_found_by_its_name(kinds):
     assert kinds.update_texts("ResourceSlice", old, new) == []
 
 
-def test_a_taint_has_been_there_since_it_was_told(kinds):
+def test_a_taint_without_a_time_gets_the_present_one(kinds):
     taint = {"key": "k", "effect": "NoSchedule"}
     made = kinds.created("ResourceSlice", device_slice({"name": "d", "taints": [taint]}))
     now = kinds.context_of("ResourceSlice").now
@@ -220,7 +220,7 @@ def test_what_is_allocated_is_judged(kinds, status, expected):
     assert [error.field for error in errors] == expected
 
 
-def test_what_a_driver_told_goes_with_the_allocation(kinds):
+def test_the_status_by_a_driver_is_removed_with_the_allocation(kinds):
     old = kinds.created("ResourceClaim", claim(request("a")))
     old["status"] = allocated("d", devices=[told("d")])
     new = {**old, "status": {"devices": [told("d")]}}

@@ -132,7 +132,7 @@ def test_an_enforced_standard_also_warns():
     assert (policy.warn, policy.audit) == (Standard(Level.RESTRICTED), Standard())
 
 
-def test_labels_that_are_none_are_told_and_count_as_the_strictest():
+def test_invalid_labels_are_reported_and_enforce_the_strictest_level():
     policy, errors = standards.read(
         {f"{PREFIX}enforce": "Baseline", f"{PREFIX}audit-version": "v1.01"}
     )

@@ -94,7 +94,7 @@ def containers(*names, **more):
 
 @pytest.mark.parametrize("member", ["containers", "initContainers"])
 @pytest.mark.parametrize("always", [True, False])
-def test_every_container_may_be_resized_but_keeps_what_it_asks_for(resized, member, always):
+def test_a_resize_of_a_container_keeps_its_kinds_of_resources(resized, member, always):
     more = {"restartPolicy": "Always"} if always and member == "initContainers" else {}
     spec = {"containers": containers("c"), "initContainers": containers("i", **more)}
 

@@ -137,7 +137,7 @@ def test_a_program_over_the_limit_is_cut_off() -> None:
         program.evaluate({"range": list(range(100))})
 
 
-def test_a_failure_tells_what_was_spent() -> None:
+def test_a_failure_reports_the_spent_cost() -> None:
     program = cel.compile("self.l.map(x, x / 0)")
     with pytest.raises(cel.EvalError) as failure:
         program.run(0, cel.CALL_LIMIT, SELF)

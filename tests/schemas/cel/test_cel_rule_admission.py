@@ -177,7 +177,7 @@ def test_a_cheap_rule_is_multiplied_by_how_often_it_may_run() -> None:
     assert "entire OpenAPIv3 schema exceeds budget by factor of 10.5x" in errors[-1][1]
 
 
-def test_equal_nodes_are_told_of_at_each_of_their_places() -> None:
+def test_equal_nodes_have_an_error_at_each_position() -> None:
     broken = {**NUMBER["n"], "x-kubernetes-validations": [{"rule": "self.m"}]}
     fields = [field for field, _ in found(schema({"a": broken, "b": broken}))]
     assert fields == [f"properties[{name}].x-kubernetes-validations[0].rule" for name in "ab"]

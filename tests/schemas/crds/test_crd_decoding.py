@@ -185,7 +185,7 @@ def test_a_time_that_is_none_is_refused():
         crds.decode({"metadata": {"creationTimestamp": "soon"}})
 
 
-def test_empty_lists_and_maps_of_a_schema_are_told():
+def test_empty_lists_and_maps_of_a_schema_are_reported():
     found = []
     schema = {"type": "object", "definitions": {}, "x-kubernetes-list-map-keys": []}
     body = {"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}]}}

@@ -36,7 +36,7 @@ def test_equal_values_have_no_difference():
     assert changed(lambda pod: pod["volumes"][0]["emptyDir"].update(sizeLimit="1024Mi")) == ""
 
 
-def test_equal_parts_are_told_in_few_words_and_others_in_full():
+def test_equal_parts_are_shortened_and_differing_parts_are_complete():
     told = changed(lambda pod: pod["containers"][0]["env"][0].update(value="c"))
     assert told == (
         "  core.PodSpec{\n"

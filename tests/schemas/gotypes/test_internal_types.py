@@ -77,7 +77,7 @@ def test_the_order_does_not_depend_on_what_was_given(name):
     assert empty == [key for key in full if key in empty]
 
 
-def test_a_pod_spec_shows_goes_names_and_the_zeros_of_what_was_not_given():
+def test_a_pod_spec_shows_names_of_go_and_zeros_of_unset_fields():
     shown = internal.view("core.PodSpec", {"containers": [{"name": "c"}], "hostNetwork": True})
     assert shown["Containers"][0]["Resources"] == {"Limits": None, "Requests": None, "Claims": None}
     assert shown["SecurityContext"]["HostNetwork"] is True
@@ -138,7 +138,7 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(most, before, after):
     assert (hunks == "") == (before == after)
 
 
-def test_texts_too_long_to_compare_are_told_apart_in_one_hunk():
+def test_the_difference_of_very_long_texts_is_one_hunk():
     before = [f"{number}\n" for number in range(internal.MAX_COMPARED + 1)]
     after = [*before[:10], "x\n", *before[11:]]
     assert internal.unified(before, after) == (

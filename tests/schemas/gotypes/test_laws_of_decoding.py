@@ -138,7 +138,7 @@ def test_a_zero_time_is_null_where_go_sends_it_and_else_nothing(name):
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_the_text_of_a_number_goes_no_further_than_its_decoder(name):
+def test_only_the_decoder_sees_the_text_of_a_number(name):
     go = type_of(name)
     [number] = gojson.loads(b"[1e3]", texts=True)
     for path in [each.path for each in places(go, sample(name))]:

@@ -204,7 +204,7 @@ def test_a_field_the_schema_lost_stays_with_its_owner() -> None:
     assert hand["fieldsV1"] == {"f:spec": {"f:label": {}}}
 
 
-def test_conversions_that_must_be_awaited_are_asked_for_one_by_one() -> None:
+def test_asynchronous_conversions_are_awaited_one_by_one() -> None:
     live = _apply(None, V1, "one", {"size": 5, "label": "x"})
     patch = {"apiVersion": V2, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"label": "x"}}
     steps = rules.steps(

@@ -82,7 +82,7 @@ def _refusal(live: Object | None, spec: Any, manager: str = "ann") -> StatusErro
     return caught.value
 
 
-def test_what_a_manager_no_longer_sends_goes() -> None:
+def test_fields_that_a_manager_no_longer_applies_are_removed() -> None:
     live = _apply(None, {"power": 1, "fuel": "gas", "open": {"a": "b", "c": "d"}})
     new = _apply(live, {"power": 1, "open": {"a": "b"}})
     assert new["spec"] == {"power": 1, "open": {"a": "b"}}

@@ -148,7 +148,7 @@ def test_copies_may_not_grow_without_bound():
     assert refusal.value.code == 422
 
 
-def test_unknown_members_are_told():
+def test_unknown_members_are_reported():
     operations = [{"op": "add", "path": "/a", "value": 1, "comment": "hm"}]
     assert patch.apply_json_patch({}, operations)[1] == ['unknown field "[0].comment"']
 
@@ -182,7 +182,7 @@ def test_unknown_members_are_told():
         ({"op": "sing", "path": "/n"}, "Unexpected kind: sing"),
     ],
 )
-def test_a_failure_tells_why_in_the_words_of_evanphx(operation, why):
+def test_a_failure_has_the_text_of_evanphx(operation, why):
     with pytest.raises(JSONPatchFailure) as failure:
         patch.apply_json_patch({"n": 1, **LIST}, [operation])
     assert failure.value.bare_message == why

@@ -57,7 +57,7 @@ def test_resources_and_subresources_are_apart(resources, subresource, expected):
     assert (found is not None) is expected
 
 
-def test_another_version_matches_unless_exact_is_asked_for():
+def test_another_version_matches_unless_the_policy_is_exact():
     rules = {"resourceRules": [rule(apiVersions=["v2"])]}
     asked = target(resources=(V1, V2))
     assert matched_resource({**rules, "matchPolicy": "Equivalent"}, asked) == V2

@@ -48,7 +48,7 @@ def test_a_line_says_what_is_wrong_with_its_field():
     ]
 
 
-def test_a_condition_tells_when_a_line_holds():
+def test_a_condition_limits_a_line():
     texts = _texts(LEASE, {"preferredHolder": "a"})
     assert texts == [
         "spec.preferredHolder: Forbidden: may only be specified if `strategy` is defined"
@@ -62,7 +62,7 @@ def test_a_missing_field_is_required_and_nothing_else():
     assert all("nodeName" in text for text in texts[1:])
 
 
-def test_items_are_told_apart_by_their_places():
+def test_items_are_distinguished_by_their_indexes():
     drivers = [{"name": "a", "nodeID": "n", "topologyKeys": ["", "b", "b"]}]
     errors = rules.errors("storage.v1.CSINodeSpec", {"drivers": drivers}, "spec")
     assert {error.field for error in errors} == {"spec.drivers[0]"}
@@ -75,7 +75,7 @@ def test_defaults_leave_what_is_given():
     assert obj == {"reclaimPolicy": "Retain", "volumeBindingMode": "Immediate"}
 
 
-def test_a_field_whose_gate_is_off_goes_unless_it_was_there():
+def test_a_field_of_a_disabled_gate_is_dropped_unless_it_was_stored():
     obj = {"spec": {"strategy": "a/b"}}
     filling.dropper("coordination.v1.Lease").drop(obj, {"spec": {"strategy": "a/c"}})
     assert obj == {"spec": {"strategy": "a/b"}}
@@ -115,7 +115,7 @@ def test_a_line_holds_from_one_minor_to_another(text, minor, holds):
         ("type LeaseSpec\n  strategy since=2", "no version like 1.36"),
     ],
 )
-def test_what_does_not_read_is_told_with_its_place(text, problem):
+def test_an_unreadable_line_is_reported_with_its_position(text, problem):
     def read():
         return [each.lines(table.NEWEST) for each in table.read(text, "coordination.rules")]
 
