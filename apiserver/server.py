@@ -12,7 +12,6 @@ import contextlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from inkube.apiserver import listening, sources, workers
@@ -94,12 +93,7 @@ class APIServer:
             listener.intake.ready()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
     def __del__(self) -> None:

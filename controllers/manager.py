@@ -16,7 +16,6 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from functools import partial
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from inkube.controllers.client import Client, Selection
@@ -388,12 +387,7 @@ class Manager:
         await self.start()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.stop()
 
     @property

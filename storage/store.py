@@ -18,7 +18,6 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 from operator import attrgetter
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from inkube.storage import writes
@@ -286,12 +285,7 @@ class Store(BaseStore):
             self._tasks.append(asyncio.create_task(self._follow(), name="inkube-storage-follower"))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self.close()
 
     def __del__(self) -> None:

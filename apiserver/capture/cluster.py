@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, Self
 
 import aiohttp
@@ -82,12 +81,7 @@ class Cluster:
             self._stack = stack.pop_all()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         await self._stack.aclose()
 
     @property

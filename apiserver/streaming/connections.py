@@ -10,7 +10,6 @@ read from the pipe, so the sender's connection fills up: kubectl's SPDY has no o
 
 import asyncio
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Protocol, Self
 
 from aiohttp import web
@@ -132,12 +131,7 @@ class Connection:
         self._reader = asyncio.create_task(self._read(), name="SPDY session")
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         assert self._reader is not None, "entered before"
         self._reader.cancel()
         await asyncio.gather(self._reader, return_exceptions=True)

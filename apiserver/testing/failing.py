@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from inkube.apiserver.testing import arguments
@@ -188,12 +187,7 @@ class Failing:
         self._warn()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         name = self._end()
         try:
             self._server.client.delete(FAULTS, name)
@@ -205,12 +199,7 @@ class Failing:
         self._warn()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         name = self._end()
         try:
             await self._server.aio.delete(FAULTS, name)

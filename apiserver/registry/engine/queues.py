@@ -7,7 +7,6 @@ called for: that write is only late. A slow write delays each other write by at 
 
 import asyncio
 from collections import deque
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from inkube.schemas.objects import Object
@@ -85,12 +84,7 @@ class Turn:
             self._held = True
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         self.end()
 
     @property

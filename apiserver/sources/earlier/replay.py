@@ -10,7 +10,6 @@ import contextlib
 import logging
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import orjson
@@ -63,12 +62,7 @@ class Player:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *error: object) -> None:
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
