@@ -19,6 +19,7 @@ import yaml
 
 from inkube.apiserver import console, testing
 from inkube.apiserver.commands import failures, moments, states
+from inkube.apiserver.commands.commonoptions import FILE, OUTPUT
 from inkube.apiserver.configuration import LOCAL
 from inkube.apiserver.dumps import DumpError
 from inkube.apiserver.plans import failing
@@ -92,13 +93,12 @@ class Filter(NamedTuple):
 
 def _source(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that both commands have."""
-    file = click.Path(path_type=Path, dir_okay=False)
     for option in (
         click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets."),
         click.option("-n", "--namespace", default="", help="Show only this namespace."),
-        click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text"),
+        OUTPUT,
         click.option("--database", metavar="URL", default="", help="postgresql://…"),
-        click.option("--data", type=file, help=f"A server's file.  [default: {LOCAL}]"),
+        click.option("--data", type=FILE, help=f"A server's file.  [default: {LOCAL}]"),
     ):
         command = option(command)
     return command
@@ -151,7 +151,7 @@ def log_command(
 @click.argument("new", type=states.StateName())
 @click.option(
     "--page",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="HTML",
     help="Write a page with the console instead, which a browser opens without a server.",
 )

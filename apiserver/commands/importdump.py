@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from inkube.apiserver.commands import failures, moments
-from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.commands.commonoptions import OUTPUT, data_option
 from inkube.apiserver.dumps import DumpError, Imported, ImportOptions, import_dump
 from inkube.schemas import meta
 
@@ -32,13 +32,7 @@ def source_of(text: str) -> Path | None:
 
 @click.command("import")
 @click.argument("source")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=LOCAL,
-    show_default=True,
-    help="The file to create.",
-)
+@data_option(help="The file to create.")
 @click.option("--append", is_flag=True, help="Add a later dump to an existing file.")
 @click.option("--secrets", is_flag=True, help="Also import Secrets.")
 @click.option("--time", type=moments.Moment(), help="Its time; default: the newest in it.")
@@ -50,7 +44,7 @@ def source_of(text: str) -> Path | None:
     metavar="GIB",
     help="The largest size after decompression.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@OUTPUT
 def import_command(
     source: str,
     *,

@@ -14,7 +14,7 @@ from inkube.apiserver import manifests, plans, sources
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.capture import versions as captured
 from inkube.apiserver.commands import failures
-from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.commands.commonoptions import CLUSTER_DATA, FILE
 from inkube.apiserver.manifests import Manifest, ManifestError
 from inkube.apiserver.plans import Applied, Outcome, Plan, PlanError, PlanOptions, savedplans
 from inkube.apiserver.validate import InputError, files
@@ -32,22 +32,14 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
     metavar="FILE",
     help="A file or a folder of objects; `-` is standard input. Repeat it for more.",
 )
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=LOCAL,
-    show_default=True,
-    help="The data of the cluster: of inkube import, capture or serve.",
-)
+@CLUSTER_DATA
 @click.option(
     "--from-cluster",
     "context",
     metavar="CONTEXT",
     help="Read a live cluster instead, with kubectl and this context of its kubeconfig.",
 )
-@click.option(
-    "--kubeconfig", type=click.Path(path_type=Path, dir_okay=False), help="The kubeconfig for it."
-)
+@click.option("--kubeconfig", type=FILE, help="The kubeconfig for it.")
 @click.option("-n", "--namespace", default="default", help="The namespace of objects without one.")
 @click.option("--as", "user", default="", metavar="USER", help="Check what RBAC permits this user.")
 @click.option("--as-group", "groups", multiple=True, metavar="GROUP", help="A group of this user.")
@@ -78,13 +70,13 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.option("--show-secrets", is_flag=True, help="Show the contents of Secrets.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Save the plan for --apply. The file contains the objects, also Secrets.",
 )
 @click.option(
     "--apply",
     "saved",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="PLAN",
     help="Apply a saved plan to the cluster, if nothing that it has read has changed.",
 )

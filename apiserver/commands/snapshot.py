@@ -7,10 +7,8 @@ import click
 
 from inkube.apiserver import sources, testing
 from inkube.apiserver.commands import failures
-from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.commands.commonoptions import FILE, data_option
 from inkube.storage import Attachments, wholefiles
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.group("snapshot")
@@ -19,8 +17,8 @@ def snapshot_command() -> None:
 
 
 @snapshot_command.command()
-@click.argument("file", type=_FILE)
-@click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The server's data.")
+@click.argument("file", type=FILE)
+@data_option(help="The server's data.")
 def save(file: Path, data: Path) -> None:
     """Copy the data of a server to FILE, whether it runs or not.
 
@@ -32,8 +30,8 @@ def save(file: Path, data: Path) -> None:
 
 
 @snapshot_command.command()
-@click.argument("file", type=_FILE)
-@click.option("--data", type=_FILE, default=LOCAL, show_default=True, help="The file to create.")
+@click.argument("file", type=FILE)
+@data_option(help="The file to create.")
 def restore(file: Path, data: Path) -> None:
     """Create the data of a server from FILE. The data file must not exist."""
     with failures.reported():
@@ -50,8 +48,8 @@ def _copied(source: Path, target: Path) -> sources.Snapshot:
 
 
 @snapshot_command.command()
-@click.argument("file", type=_FILE)
-@click.argument("html", type=_FILE)
+@click.argument("file", type=FILE)
+@click.argument("html", type=FILE)
 def page(file: Path, html: Path) -> None:
     """Write the state in FILE to the page HTML, which a browser opens without a server.
 

@@ -8,18 +8,12 @@ import click
 
 from inkube.apiserver import sources, upgrades
 from inkube.apiserver.commands import failures
-from inkube.apiserver.configuration import LOCAL
+from inkube.apiserver.commands.commonoptions import CLUSTER_DATA, OUTPUT
 from inkube.apiserver.plans import PlanError
 
 
 @click.command("upgrade")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=LOCAL,
-    show_default=True,
-    help="The data of the cluster: of inkube import, capture or serve.",
-)
+@CLUSTER_DATA
 @click.option(
     "--from",
     "source",
@@ -41,7 +35,7 @@ from inkube.apiserver.plans import PlanError
     metavar="A=true,B=false",
     help="The feature gates that the cluster sets. By default, those of the data.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@OUTPUT
 def upgrade_command(
     *,
     data: Path,

@@ -7,8 +7,7 @@ import click
 import yaml
 
 from inkube.apiserver import scenarios
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
+from inkube.apiserver.commands.commonoptions import FILE
 
 
 @click.group("world")
@@ -36,7 +35,7 @@ def example(name: str) -> None:
 @click.option("--server", metavar="URL", default="", help="URL of the server.")
 @click.option(
     "--kubeconfig",
-    type=_FILE,
+    type=FILE,
     help="Kubeconfig of the server; default: $KUBECONFIG or inkube.kubeconfig.",
 )
 def load(name: str, server: str, kubeconfig: Path | None) -> None:
