@@ -66,9 +66,12 @@ def read(headers: Headers, *, constrained: bool = True) -> User | None:
         return user
     if not user.uid and not groups and not user.extra:
         return None
-    if not constrained:
-        raise status.bad_request(f"requested {_references(user)} without impersonating a user")
-    raise status.bad_request(f"requested {_go_syntax(user)} without impersonating a user name")
+    what = f"{_references(user)} without impersonating a user"
+    if constrained:
+        what = f"{_go_syntax(user)} without impersonating a user name"
+    error = status.bad_request(f"requested {what}")
+    error.headers["X-Content-Type-Options"] = "nosniff"  # responsewriters.RespondWithError
+    raise error
 
 
 def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -26,6 +26,11 @@ same for each change."""
 _EVENTS, _SIZES = "apiserver_watch_events_total", "apiserver_watch_events_sizes"
 
 
+class NotTransformableError(Exception):
+    """The form that a client accepts is one of lists, and an event has one object. kube-apiserver
+    ends the stream at such an event (handlers/response.go: asPartialObjectMetadataList)."""
+
+
 def _no_prefix(revision: int) -> bytes:
     return b""
 
@@ -168,12 +173,14 @@ class Framer:
                 yield self._stored_event("ADDED", entry)
 
     def bookmark(self, revision: int, *, end: bool = False) -> bytes:
-        """Return a BOOKMARK event. `end` marks the end of the initial events."""
+        """Return a BOOKMARK event. `end` marks the end of the initial events.
+
+        Raises NotTransformableError, as all methods that return events."""
         shown = bookmark(self._request, revision, end=end)
         if self._form.kind == "Table":
             shown = self._bookmark_table(shown)
         elif self._form.kind:
-            shown = tables.partial(shown, self._form.version)
+            shown = self._partial(shown)
         return self._measured(self._mark(revision) + self._frame("BOOKMARK", shown))
 
     def error(self, error: StatusError) -> bytes:
@@ -201,8 +208,13 @@ class Framer:
         if self._form.kind == "Table":
             value = {**self._table(value), "columnDefinitions": None}
         elif self._form.kind:
-            value = tables.partial(value, self._form.version)
+            value = self._partial(value)
         return self._frame(kind, value)
+
+    def _partial(self, value: Object) -> Object:
+        if self._form.kind == "PartialObjectMetadataList":
+            raise NotTransformableError
+        return tables.partial(value, self._form.version)
 
     def _table(self, value: Object) -> Object:
         form = self._form

@@ -17,7 +17,7 @@ from inkube.apiserver.http import HIGH_WATER, PIECE
 from inkube.apiserver.registry import conversions
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import Merging, WatchEnd
-from inkube.apiserver.watching.frames import Framer, SharedFrames, Wire
+from inkube.apiserver.watching.frames import Framer, NotTransformableError, SharedFrames, Wire
 from inkube.apiserver.watching.watch import Watcher, too_old
 from inkube.schemas import status
 from inkube.storage import Change, Subscription
@@ -171,6 +171,8 @@ class Stream:
             await self._fail(too_old(self.watcher.start, error.compacted))
         except status.StatusError as error:  # of a conversion webhook
             await self._fail(error)
+        except NotTransformableError:
+            self.stop()
 
     async def refuse(self, sink: Sink, error: status.StatusError) -> None:
         """Write only an ERROR event."""
@@ -300,6 +302,9 @@ class Stream:
         changes, self._gathered = self._gathered, []
         try:
             self._write_changes(changes, shared_frames)
+        except NotTransformableError:
+            self.stop()
+            return
         except Exception:
             logger.exception("a change cannot be sent, so its watch ends")
             self.stop()
@@ -360,7 +365,10 @@ class Stream:
         following = self.state is State.FOLLOWING
         wanted = self.watcher.options.bookmarks and self._sends_bookmarks
         if wanted and subscription is not None and following:
-            self._send(self._framer.bookmark(subscription.revision))
+            try:
+                self._send(self._framer.bookmark(subscription.revision))
+            except NotTransformableError:
+                self.stop()
 
     def _next_bookmark(self) -> float:
         """Return the time of the next bookmark: in a minute, or shortly before the timeout."""

@@ -13,6 +13,5 @@ from inkube.schemas.policies.expressions import all_hold as all_hold
 from inkube.schemas.policies.matching import Target as Target
 from inkube.schemas.policies.matching import matched_resource as matched_resource
 from inkube.schemas.policies.mutating import MutatingPolicy as MutatingPolicy
-from inkube.schemas.policies.mutating import MutationError as MutationError
 from inkube.schemas.policies.validating import CompiledPolicy as CompiledPolicy
 from inkube.schemas.policies.validating import Denial as Denial

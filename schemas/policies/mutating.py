@@ -17,11 +17,7 @@ KINDS: Final = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPa
 
 
 class MutationError(Exception):
-    """Mutations failed, with failurePolicy Fail; `texts` has the error of each."""
-
-    def __init__(self, *texts: str) -> None:
-        self.texts = texts
-        super().__init__(texts[0])
+    """A mutation that cannot be applied."""
 
 
 class MutatingPolicy(CompiledPolicy):
@@ -54,37 +50,32 @@ class MutatingPolicy(CompiledPolicy):
 
     def change(
         self, values: Mapping[str, Any], typed: TypedSchema, decode: Callable[[Object], Object]
-    ) -> Object:
-        """Return the changed object; each mutation receives the result of the mutations before it,
-        which `decode` made an object of the kind.
+    ) -> tuple[Object, list[str]]:
+        """Return the changed object, and the error of each mutation that failed.
 
-        Raises MutationError unless the policy ignores failures, and the errors of `decode`.
+        Each mutation receives the result of those before it, which `decode` made an object of the
+        kind; after one that failed, the others are applied all the same. Raises the errors of
+        `decode`.
         """
         obj: Object = values["object"]
         try:
             if not self.applies(values):
-                return obj
+                return obj, []
         except CelError as error:
-            raise MutationError(str(error)) from error
-        budget = Budget()
-        failures: list[str] = []  # of expressions; those after a failed one are evaluated too
+            return obj, [str(error)]
+        failures = []
         for kind, expression in self._mutations:
             now = {**values, "object": obj}
             now["variables"] = Variables(self.variables, now)
             try:
                 if kind == "ApplyConfiguration":
                     _check_typed(obj, typed)
-                changed = _changed(kind, expression.evaluate(now, budget), (obj, typed))
-            except CelError as error:
+                changed = _changed(kind, expression.evaluate(now, Budget()), (obj, typed))
+            except (CelError, JSONPatchFailure, MutationError, UntypableError) as error:
                 failures.append(_failure_message(expression, error))
-            except (JSONPatchFailure, MutationError, UntypableError) as error:
-                if not self.ignores_failures:
-                    raise MutationError(_failure_message(expression, error)) from error
             else:
                 obj = obj if changed is obj else decode(changed)
-        if failures and not self.ignores_failures:
-            raise MutationError(*failures)
-        return obj
+        return obj, failures
 
 
 def _check_typed(obj: Object, typed: TypedSchema) -> None:

@@ -192,6 +192,7 @@ async def test_headers_that_impersonate_nobody(version, code):
         url = f"{server.url}/api/v1/nodes?limit=1&watch=0"
         async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as answer:
             assert answer.status == code
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
             text = await answer.text()
         if code == 500:
             assert answer.content_type == "text/plain"

@@ -1,6 +1,7 @@
 """Applies bound MutatingAdmissionPolicies: apiserver pkg/admission/plugin/policy/mutating."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import orjson
@@ -14,8 +15,37 @@ from inkube.schemas.golang import DecodeError
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import TypedSchema
-from inkube.schemas.policies import CompiledPolicy, MutatingPolicy, MutationError
+from inkube.schemas.policies import MutatingPolicy
 from inkube.schemas.served import Served
+
+
+@dataclass(frozen=True, slots=True)
+class _Invocation:
+    """A policy and a binding that match a write, with one of their parameters."""
+
+    policy: MutatingPolicy
+    binding: Object
+    served: Served
+    params: Object | None
+
+    @property
+    def key(self) -> tuple[str, str, tuple[str, str]]:
+        """The names of policy, binding and parameters."""
+        meta = (self.params or {}).get("metadata") or {}
+        named = meta.get("namespace", ""), meta.get("name", "")
+        return self.policy.name, self.binding["metadata"]["name"], named
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    policy: MutatingPolicy
+    binding: Object
+    why: str
+    reason: str
+
+    def __str__(self) -> str:
+        names = f"policy '{self.policy.name}' with binding '{self.binding['metadata']['name']}'"
+        return f"{names} denied request: {self.why}"
 
 
 class Mutator(BoundPolicies):
@@ -26,40 +56,55 @@ class Mutator(BoundPolicies):
     compiler = MutatingPolicy
 
     async def mutate(self, write: Write) -> None:
-        """Change the object in place. Raises StatusError if a policy fails."""
+        """Change the object in place. Raises StatusError if a policy fails.
+
+        All policies are applied before that, and each error is a cause of the response
+        (generic/policy_dispatcher.go).
+        """
         if write.object is None:
             return
         invoked = write.rounds_of("MutatingAdmissionPolicy")
         invoked.start_round(write.object)
+        invocations, failures = await self._invocations(write)
+        for invocation in invocations:
+            for why in await self._change(invocation, write):
+                failures.append(_Failure(invocation.policy, invocation.binding, why, "Invalid"))
+        decisive = [failure for failure in failures if not failure.policy.ignores_failures]
+        if decisive:
+            raise _refusal(write, decisive)
+        invoked.end(write.object)
+
+    async def _invocations(self, write: Write) -> "tuple[list[_Invocation], list[_Failure]]":
+        """Return what to apply to a write, and the errors of bindings without parameters."""
+        invocations, failures = [], []
         for policy, binding, served in self.matching(write):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
             try:
-                await self._change(policy, binding, write, served)
-            except (ConfigError, MutationError, DecodeError) as error:
-                if not policy.ignores_failures:
-                    raise _refusal(write, policy, binding, error) from error
-        invoked.end(write.object)
+                found = await self.params(policy, binding, write.request)
+            except ConfigError as error:
+                why = f"failed to configure binding: {error}"
+                failures.append(_Failure(policy, binding, why, "Forbidden"))
+            else:
+                invocations += [_Invocation(policy, binding, served, params) for params in found]
+        return invocations, failures
 
-    async def _change(
-        self, policy: MutatingPolicy, binding: Object, write: Write, served: Served
-    ) -> None:
-        request, obj = write.request, write.object
-        assert obj is not None, "deletions have nothing to change"
+    async def _change(self, invocation: "_Invocation", write: Write) -> list[str]:
+        """Apply a policy with one of its parameters. Return the errors of its mutations."""
         invoked = write.rounds_of("MutatingAdmissionPolicy")
-        for params in await self.params(policy, binding, request):
-            mutation = policy.name, binding["metadata"]["name"], _params_key(params)
-            if not invoked.needs_call(mutation):
-                continue
-            values = {**await self.values(write, served), "params": params}
-            before = values["object"]
-            schema, decode = _typed(write, served), partial(_decoded, write, served)
-            changed = await answered(partial(policy.change, values, schema, decode))
-            if changed is not before and changed != before:
-                fresh: Object = orjson.loads(orjson.dumps(changed))
-                await attributes.put(write, _decoded(write, served, fresh), served)
-                invoked.mark_changed()
-            if policy.reinvoked:
-                invoked.mark_called(mutation)
+        if not invoked.needs_call(invocation.key):
+            return []
+        policy, served = invocation.policy, invocation.served
+        values = {**await self.values(write, served), "params": invocation.params}
+        before = values["object"]
+        schema, decode = _typed(write, served), partial(_decoded, write, served)
+        changed, failures = await answered(partial(policy.change, values, schema, decode))
+        if changed is not before and changed != before:
+            fresh: Object = orjson.loads(orjson.dumps(changed))
+            await attributes.put(write, _decoded(write, served, fresh), served)
+            invoked.mark_changed()
+        if policy.reinvoked:
+            invoked.mark_called(invocation.key)
+        return failures
 
 
 def _typed(write: Write, served: Served) -> TypedSchema:
@@ -97,25 +142,13 @@ def _decoded(write: Write, served: Served, changed: Object) -> Object:
     return made
 
 
-def _params_key(params: Object | None) -> tuple[str, str]:
-    """Return namespace and name of the parameters of an evaluation."""
-    meta = (params or {}).get("metadata") or {}
-    return meta.get("namespace", ""), meta.get("name", "")
-
-
-def _refusal(
-    write: Write, policy: CompiledPolicy, binding: Object, error: Exception
-) -> status.StatusError:
-    """Return the error 403 with the reason Invalid, as upstream."""
-    name = binding["metadata"]["name"]
-    found = error.texts if isinstance(error, MutationError) else (str(error),)
-    texts = [f"policy '{policy.name}' with binding '{name}' denied request: {why}" for why in found]
-    text = texts[0]
-    refusal = refused(write, text)
-    refusal.message, refusal.reason = text, "Invalid"
+def _refusal(write: Write, failures: "Sequence[_Failure]") -> status.StatusError:
+    """Return the error 403 with the text and reason of the first failure."""
+    refusal = refused(write, str(failures[0]))
+    refusal.message, refusal.reason = str(failures[0]), failures[0].reason
     refusal.details = {
         **(refusal.details or {}),
         "name": write.name or "Unknown",
-        "causes": [{"message": text} for text in texts],
+        "causes": [{"message": str(failure)} for failure in failures],
     }
     return refusal

@@ -158,7 +158,7 @@ async def test_unknown_fields_of_a_patched_scale_are_reported_in_their_order(web
 @pytest.mark.parametrize(("plural", "pages"), [("configmaps", False), ("events", True)])
 async def test_a_list_of_any_version_is_whole_if_upstream_has_it_in_its_cache(web, plural, pages):
     path = f"/api/v1/namespaces/default/{plural}"
-    for name in ("whole-a", "whole-b"):
+    for name in ("whole-a", "whole-b", "whole-c"):
         body = {"metadata": {"name": name, "namespace": "default"}}
         made = await web.ask("POST", path, {**body, "involvedObject": {"namespace": "default"}})
         assert made.code == 201
@@ -166,3 +166,8 @@ async def test_a_list_of_any_version_is_whole_if_upstream_has_it_in_its_cache(we
         listed = (await web.ask("GET", f"{path}?limit=1{query}")).json
         assert ("continue" in listed["metadata"]) is has_more
         assert (len(listed["items"]) == 1) is has_more
+    token = listed["metadata"]["continue"]
+    for query, has_more in (("&resourceVersion=0", pages), ("", True)):
+        rest = (await web.ask("GET", f"{path}?limit=1{query}&continue={token}")).json
+        assert ("continue" in rest["metadata"]) is has_more
+        assert (len(rest["items"]) == 1) is has_more

@@ -229,3 +229,60 @@ async def test_what_a_patch_makes_is_decoded_strictly(server, failure_policy, pa
     assert (refusal.code, refusal.reason) == (500, "InternalError")
     assert refusal.message == f"Internal error occurred: {why}"
     assert refusal.details == {"causes": [{"message": why}]}
+
+
+MUTATIONS = (
+    (patched("[JSONPatch{op: 'add', path: '/metadata/annotations', value: {'a': 'b'}}]"), ""),
+    (patched("[JSONPatch{op: 'remove', path: '/spec/nothing'}]"), "JSON Patch: error in remove"),
+    (patched("object.spec.nothing == 1 ? [JSONPatch{}] : []"), "expression 'object.spec.nothing"),
+    (applied("Object{metadata: Object.metadata{labels: {'x': params.data.x}}}"), ""),
+)
+"""Mutations, and how the error of those begins that fail."""
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("failure_policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize("found", [("p",), ("p", "q", "r")])
+async def test_every_failure_is_a_cause_and_stops_no_other_mutation(server, failure_policy, found):
+    for name in ("p", "q", "r"):
+        await server.client.create(parameters(name, labels={"in": str(name in found)}))
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    chosen = {"selector": {"matchLabels": {"in": "True"}}, "parameterNotFoundAction": "Deny"}
+    await server.client.create(binding("b", chosen))
+    await server.client.create(binding("missing", {**chosen, "selector": None, "name": "z"}))
+    mutations = [mutation for mutation, _ in MUTATIONS]
+    made = policy(*mutations, paramKind=kind, failurePolicy=failure_policy)
+    await server.client.create(made)
+
+    if failure_policy == "Ignore":
+        changed = (await server.client.create(deployment()))["metadata"]
+        assert changed["annotations"] == {"a": "b"}
+        assert changed["labels"] == {"x": found[-1]}
+        return
+    with pytest.raises(StatusError) as caught:
+        await server.client.create(deployment())
+    refusal = caught.value
+    causes = [cause["message"] for cause in refusal.details["causes"]]
+    assert (refusal.message, refusal.reason) == (causes[0], "Forbidden")
+    expected = [
+        "policy 'p' with binding 'missing' denied request: failed to configure binding: no params"
+    ]
+    expected += [
+        f"policy 'p' with binding 'b' denied request: {why}"
+        for _ in found
+        for _, why in MUTATIONS
+        if why
+    ]
+    assert len(causes) == len(expected)
+    for cause, beginning in zip(causes, expected, strict=True):
+        assert cause.startswith(beginning)
+
+
+def parameters(name, labels):
+    metadata = {"name": name, "namespace": "default", "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": name}}
+
+
+def binding(name, reference):
+    spec = {**BINDING["spec"], "paramRef": {k: v for k, v in reference.items() if v is not None}}
+    return {**BINDING, "metadata": {"name": name}, "spec": spec}

@@ -106,6 +106,19 @@ async def test_only_the_first_event_of_a_table_has_the_columns(server, session, 
     watcher.close()
 
 
+@pytest.mark.parametrize("start", ["", "&resourceVersion={}"])
+async def test_a_form_of_lists_ends_a_watch_at_its_first_event(server, session, config_map, start):
+    """An event has one object, which has no such form."""
+    accept = {"Accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+    if not start:
+        await server.client.create(config_map("a"))
+    where = f"{MAPS}?watch=1{start.format(now(server))}"
+    async with within(), session.get(where, headers=accept) as answer:
+        if start:
+            await server.client.create(config_map("a"))
+        assert (answer.status, await answer.read()) == (200, b"")
+
+
 async def test_a_version_too_old_is_an_event_of_a_stream_that_began_well(session):
     answer = await session.get(f"{MAPS}?watch=1&resourceVersion=1")
     (event,) = [json.loads(line) for line in (await answer.read()).splitlines()]

@@ -26,7 +26,7 @@ from inkube.schemas.cel.running.program import Program, checked
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.ownership import TypedSchema
 from inkube.schemas.policies.expressions import ExpressionError
-from inkube.schemas.policies.mutating import MutatingPolicy, MutationError
+from inkube.schemas.policies.mutating import MutatingPolicy
 from inkube.schemas.policies.validating import CompiledPolicy, Denial
 
 EXAMPLES = int(os.environ.get("INKUBE_CEL_FUZZ", "150"))
@@ -219,21 +219,25 @@ def test_a_patch_contains_plain_json(text: str, value: Any):
 
 @pytest.mark.parametrize("text", ["optional.none()", "{1: 1}", "type(1)", "1.0 / 0.0"])
 def test_a_patch_that_is_no_json_fails(text: str):
-    with pytest.raises(MutationError, match="could not be converted to JSON"):
+    with pytest.raises(ValueError, match="could not be converted to JSON"):
         patched(text)
 
 
 def test_any_patch_is_json_or_an_error():
     for seed in range(EXAMPLES):
         for text in map(named, texts(seed)):
-            with contextlib.suppress(ExpressionError, MutationError):
+            with contextlib.suppress(ExpressionError, ValueError):
                 orjson.dumps(patched(text))
 
 
 def patched(text: str) -> dict[str, Any]:
-    """Return the object after a JSON patch that adds the value of an expression."""
+    """Return the object after a JSON patch that adds the value of an expression. Raises ValueError
+    if the mutation fails."""
     expression = f"[JSONPatch{{op: 'add', path: '/x', value: {text}}}]"
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
     schema = TypedSchema({})
     changing = MutatingPolicy(policy(mutations=mutations))
-    return changing.change(values(VALUES[1], None), schema, lambda obj: obj)
+    changed, failures = changing.change(values(VALUES[1], None), schema, lambda obj: obj)
+    if failures:
+        raise ValueError(failures)
+    return changed
