@@ -19,8 +19,6 @@ Matcher = Callable[[Object], bool]
 # this number of its bytes, because its JSON is decoded: a slice is at most 10 ms of work.
 SLICE = 2_000
 BYTES = 2_048
-_SNAPSHOTS = 34
-"""The minor from which kube-apiserver reads continued lists from its cache, too."""
 
 
 class Page(NamedTuple):
@@ -72,7 +70,7 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
     matches = matcher(request, options)
     name = single_name(request, options)
     cached = options.resource_version == "0" and not request.resource.definition.is_uncached
-    if cached and not (options.token and request.resource.definition.minor < _SNAPSHOTS):
+    if cached:
         options = options._replace(limit=0)  # cacher.go, computeListLimit
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":

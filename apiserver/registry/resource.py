@@ -168,10 +168,11 @@ class Resource:
             assert entry.value["apiVersion"] == served.api_version, "conversions.shown comes first"
             return entry.value
         renewed = self._renewed(entry)
-        current = entry.value if renewed is None else renewed
-        if served is self.storage:
-            return current
-        return served.converted(current)
+        if renewed is not None and renewed["apiVersion"] == served.api_version:
+            return renewed
+        if renewed is None and served is self.storage:
+            return entry.value
+        return served.converted(entry.value if renewed is None else renewed)
 
     def reshape(self, obj: Object, api_version: str) -> Object:
         """Return an object in the form of another version for field ownership. It shares parts with
@@ -192,8 +193,14 @@ class Resource:
         return served is self.storage and columns.oldest(entries) > self.since
 
     def _renewed(self, entry: Entry) -> Object | None:
-        """Return an object stored before `since` as today's schema shows it, or None if nothing
-        differs."""
+        """Return an object stored before `since` as today's schema of its version shows it, or None
+        if nothing differs."""
         if not entry.revision or entry.revision > self.since:
             return None
-        return self._renewals.of(entry, lambda: self.storage.renewed(entry.data, entry.value))
+        return self._renewals.of(entry, lambda: self._read_anew(entry))
+
+    def _read_anew(self, entry: Entry) -> Object | None:
+        version = entry.value["apiVersion"].rpartition("/")[2]
+        stored_in = self.versions.get(version, self.storage)
+        fresh = stored_in.renewed(entry.data, entry.value)
+        return entry.value if fresh is None and stored_in is not self.storage else fresh

@@ -5,6 +5,8 @@ one that removes the value, drops the field managers. Anything else in the new s
 alone: a field that is gone, duplicates in what became a set or a map.
 """
 
+import itertools
+import re
 from typing import Any
 
 import boats
@@ -115,3 +117,54 @@ async def test_applies_fail_and_other_writes_drop_the_managers_where_a_value_doe
         owners = {each["manager"] for each in answer.json["metadata"].get("managedFields", ())}
         writers = {"one"} if name == "json" else {"one", "two"}  # a removal leaves no field to own
         assert owners == (set() if misfit else writers), name
+
+
+MEMBERS = [
+    f"{stored}{first}{second}"
+    for stored, first, second in itertools.product(
+        ("old", "new"), *[("No", "Plain", "Default")] * 2
+    )
+]
+"""A member of each sort: whether objects have it, and its schema in v1 and in v2, later on."""
+
+
+def two_versions(group, storage, *, later):
+    """Return a definition with the versions v1 and v2. Before it changes, both have all members."""
+    versions = []
+    for number, name in enumerate(("v1", "v2")):
+        properties = {}
+        for member in MEMBERS:
+            form = re.findall("[A-Z][a-z]+", member)[number] if later else "Plain"
+            if form != "No":
+                properties[member] = {**TEXT, **({"default": name} if form == "Default" else {})}
+        spec = {"type": "object", "properties": properties}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        versions.append(
+            {"name": name, "served": True, "storage": name == storage, "schema": schema}
+        )
+    made = boats.definition({"type": "object"}, group=f"{group}.example.com")
+    return {**made, "spec": {**made["spec"], "versions": versions}}
+
+
+@pytest.mark.parametrize("storage", ["v1", "v2"])
+async def test_an_object_is_read_by_the_schema_of_its_version_and_shown_by_that_of_the_request(
+    server, web, storage
+):
+    """The version in which it is stored prunes and defaults it; another one only prunes it."""
+    group = f"renewed-{storage}"
+    await server.client.create(two_versions(group, "v1", later=False))
+    await server.settled()
+    spec = {member: "x" for member in MEMBERS if member.startswith("old")}
+    body = {**head(group), "metadata": {"name": "a"}, "spec": spec}
+    assert (await web.ask("POST", place(group), body)).code == 201
+    changed = {"spec": {"versions": two_versions(group, storage, later=True)["spec"]["versions"]}}
+    await server.client.patch(CRDS, f"boats.{group}.example.com", patch=changed)
+    await server.settled()
+
+    read = {member: spec.get(member, "v1") for member in MEMBERS if "Default" in member[3:10]}
+    read |= {member: "x" for member in spec if member.startswith("oldPlain")}
+    assert (await web.ask("GET", f"{place(group)}/a")).json["spec"] == read
+    shown = {member: value for member, value in read.items() if not member.endswith("No")}
+    path = place(group).replace("/v1/", "/v2/")
+    assert (await web.ask("GET", f"{path}/a")).json["spec"] == shown
+    assert (await web.ask("GET", path)).json["items"][0]["spec"] == shown
