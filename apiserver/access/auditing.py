@@ -11,7 +11,7 @@ def audit_log(options: Options, stack: AsyncExitStack) -> "http.audit.AuditLog |
     """Return the audit log, which `stack` closes; None with a policy only. Raises OSError,
     ValueError."""
     path = options.audit_policy_file
-    policy = None if path is None else http.audit.read_policy(path)
+    policy = None if path is None else http.auditpolicy.read_policy(path)
     sinks = []
     if options.audit_log is not None:
         file = http.auditfiles.AuditFile(options.audit_log, _settings(options))

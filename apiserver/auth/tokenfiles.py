@@ -4,7 +4,6 @@ Follows apiserver/pkg/authentication/token/tokenfile.
 """
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 
 from inkube.apiserver.registry import User
@@ -28,13 +27,10 @@ def read_tokens(path: Path) -> dict[str, User]:
                 )
             token, name, uid, *groups = row
             if token.strip():
-                users[token.strip()] = User(name, uid, tuple(_groups(groups)))
+                names = groups[0].split(",") if groups else ()
+                users[token.strip()] = User(name, uid, tuple(names))
     if not users:
         raise ValueError(
             f"token file '{path}' has no token: write one line per user, TOKEN,USER,UID,GROUPS"
         )
     return users
-
-
-def _groups(cells: Sequence[str]) -> list[str]:
-    return [group.strip() for group in (cells[0] if cells else "").split(",") if group.strip()]

@@ -83,16 +83,16 @@ class RequestLog:
             return
         event = http.audit.event(request, context, "RequestResponse")
         left_out = []
-        for member, body in (
-            ("requestObject", request.request),
-            ("responseObject", request.response),
+        for member, body, add in (
+            ("requestObject", request.request, http.audit.add_request),
+            ("responseObject", request.response, http.audit.add_response),
         ):
             if _is_hidden(request.info):
                 left_out += [f"{member}: {len(body)} bytes of a secret"] if body else []
             elif len(body) > LONGEST_BODY:
                 left_out.append(f"{member}: {len(body)} bytes")
             else:
-                http.audit.add(event, member, body, context.api_request, omits=True)
+                add(event, request, context, omits=True)
         if left_out:
             event["annotations"][LEFT_OUT] = "; ".join(left_out)
         self._append(orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))

@@ -45,7 +45,7 @@ class Issuer:
         sets."""
         accept = negotiation.clauses(request.headers.get(hdrs.ACCEPT) or "*/*")
         if not any(clause.media in ("*/*", KEY_SET) for clause in accept):
-            message = "406: Not Acceptable"
+            message = f"406: Not Acceptable\n\nAvailable representations: {KEY_SET}"
             raise StatusError(406, status.Reason.NOT_ACCEPTABLE, message, details={})
         return _cacheable({"keys": self._tokens.public_keys()}, KEY_SET)
 

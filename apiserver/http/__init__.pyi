@@ -1,5 +1,6 @@
 from inkube.apiserver.http import audit as audit
 from inkube.apiserver.http import auditfiles as auditfiles
+from inkube.apiserver.http import auditpolicy as auditpolicy
 from inkube.apiserver.http import bodies as bodies
 from inkube.apiserver.http import budget as budget
 from inkube.apiserver.http import dialing as dialing

@@ -1,42 +1,38 @@
 """The audit log: an `audit.k8s.io/v1` Event for every stage of a request that the policy selects.
 
 The event RequestReceived is written as soon as the user is known. Follows apiserver/pkg/audit
-(policy/checker.go for the rules, request.go for the events), apiserver/pkg/endpoints/filters
-(audit.go, authn_audit.go) and apiserver/pkg/apis/audit/validation.
+(request.go) and apiserver/pkg/endpoints/filters (audit.go, authn_audit.go).
 """
 
-import gzip
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, cast
+from typing import Any, Literal, NamedTuple, Protocol
 
-import orjson
-
+from inkube.apiserver.http import auditbodies
+from inkube.apiserver.http.auditpolicy import (
+    PANIC,
+    RECEIVED,
+    STAGE,
+    STARTED,
+    Level,
+    Policy,
+    Selection,
+)
 from inkube.apiserver.http.httprequest import Impersonation
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import Lifetime, Request, User
-from inkube.schemas import fielderrors, golang, sealing
-from inkube.schemas.builtin import protobuf
-from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotime
-from inkube.schemas.meta import GVK
-from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
-Level = Literal["None", "Metadata", "Request", "RequestResponse"]
-LEVELS: Sequence[str] = ("None", "Metadata", "Request", "RequestResponse")
-RECEIVED, STARTED, STAGE, PANIC = STAGES = (
-    "RequestReceived", "ResponseStarted", "ResponseComplete", "Panic",
-)  # fmt: skip
 _DEFAULT: Object = {"omitStages": [RECEIVED, STARTED], "rules": [{"level": "Metadata"}]}
 _SLOW = 0.5  # seconds
 _LONGEST_AGENT = 1024  # characters
+_ERRORS, _NOT_ACCEPTABLE = 400, 406  # codes
+_HEAD = 64  # the first bytes of a body, which name the kind of a Status
 _PATCHES = "patch.webhook.admission.k8s.io/"
-_KIND = ("audit.k8s.io/v1", "Policy")
 
 
 @dataclass(slots=True)
@@ -109,152 +105,6 @@ Listener = Callable[[FinishedRequest, RequestContext], None]
 """Called for every finished request. It must not block."""
 
 
-def read_policy(path: Path) -> Object:
-    """Read the policy in a file. Raises ValueError if the file cannot be read or is not a policy.
-
-    Follows apiserver/pkg/audit/policy/reader.go.
-    """
-    try:
-        document = golang.goyaml.loads(path.read_bytes()).value
-    except OSError as error:
-        why = golang.gotext.open_error(path, error)
-        raise ValueError(
-            f'loading audit policy file: failed to read file path "{path}": {why}'
-        ) from error
-    except golang.unmarshal.DecodeError as error:
-        raise ValueError(f"{path} is not an audit policy: {error}") from error
-    policy: Object = document if isinstance(document, dict) else {}
-    kind = policy.get("apiVersion"), policy.get("kind")
-    if kind != _KIND:
-        actual = " ".join(str(each) for each in kind if each) or "neither apiVersion nor kind"
-        raise ValueError(f"{path} is not an audit policy: expected {' '.join(_KIND)}, not {actual}")
-    rules = policy.get("rules")
-    if not isinstance(rules, list) or not all(isinstance(rule, dict) for rule in rules):
-        raise ValueError(f"{path}: rules of an audit policy are a list of objects")
-    if not rules:
-        raise ValueError(f"loaded illegal policy with 0 rules from file {path}")
-    errors = list(_problems(policy))
-    if errors:
-        problem = fielderrors.joined(errors)
-        raise ValueError(f"loading audit policy file: {problem}: from file {path}")
-    return policy
-
-
-def _problems(policy: Object) -> Iterator[FieldError]:
-    """Yield the errors of a policy (ValidatePolicy)."""
-    yield from _stage_problems("omitStages", policy)
-    for number, rule in enumerate(policy["rules"]):
-        place, level = f"rules[{number}]", rule.get("level") or ""
-        if not level:
-            yield fielderrors.required(f"{place}.level")
-        elif level not in LEVELS:
-            yield fielderrors.not_supported(f"{place}.level", level, LEVELS)
-        urls = rule.get("nonResourceURLs") or ()
-        for index, url in enumerate(urls):
-            yield from _url_problems(f"{place}.nonResourceURLs[{index}]", url)
-        yield from _resource_problems(f"{place}.resources", rule.get("resources") or ())
-        yield from _stage_problems(f"{place}.omitStages", rule)
-        if urls and (rule.get("resources") or rule.get("namespaces")):
-            why = "rules cannot apply to both regular resources and non-resource URLs"
-            yield fielderrors.invalid(f"{place}.nonResourceURLs", urls, why)
-
-
-def _url_problems(path: str, url: str) -> Iterator[FieldError]:
-    if url == "*":
-        return
-    if not url.startswith("/"):
-        why = "non-resource URL rules must begin with a '/' character"
-        yield fielderrors.invalid(path, url, why)
-    if "*" in url[:-1]:
-        why = "non-resource URL wildcards '*' must be the final character of the rule"
-        yield fielderrors.invalid(path, url, why)
-
-
-def _resource_problems(path: str, resources: Sequence[Object]) -> Iterator[FieldError]:
-    for entry in resources:
-        group = entry.get("group") or ""
-        problems = names.dns1123_subdomain(group) if group not in ("", "*") else ()
-        if problems:
-            yield fielderrors.invalid(f"{path}.group", group, ",".join(problems))
-        if entry.get("resourceNames") and not entry.get("resources"):
-            why = "using resourceNames requires at least one resource"
-            yield fielderrors.invalid(f"{path}.resourceNames", entry["resourceNames"], why)
-
-
-def _stage_problems(path: str, owner: Object) -> Iterator[FieldError]:
-    for index, stage in enumerate(owner.get("omitStages") or ()):
-        if stage not in STAGES:
-            why = f"allowed stages are {','.join(STAGES)}"
-            yield fielderrors.invalid(f"{path}[{index}]", stage, why)
-
-
-class Selection(NamedTuple):
-    """What a policy wants to know about a request."""
-
-    level: Level
-    omits_fields: bool = False
-    """Whether bodies are without managedFields."""
-    omitted: Collection[str] = ()
-    """Stages without an event."""
-
-
-class Policy:
-    """The rules that select requests and the level of their events."""
-
-    def __init__(self, policy: Object) -> None:
-        self._omits_fields = bool(policy.get("omitManagedFields"))
-        self._omitted = frozenset(policy.get("omitStages") or ())
-        self._rules = list(policy.get("rules") or [])
-
-    def selection(self, info: RequestInfo, user: User | None) -> Selection:
-        """Return what the first rule that matches a request selects."""
-        for rule in self._rules:
-            if _matches(rule, info, user):
-                omits = bool(rule.get("omitManagedFields", self._omits_fields))
-                omitted = self._omitted.union(rule.get("omitStages") or ())
-                return Selection(cast("Level", rule["level"]), omits, omitted)
-        return Selection("None")
-
-
-def _matches(rule: Object, info: RequestInfo, user: User | None) -> bool:
-    users, groups = rule.get("users") or (), rule.get("userGroups") or ()
-    if users and (user is None or user.name not in users):
-        return False
-    if groups and (user is None or not set(user.groups) & set(groups)):
-        return False
-    if rule.get("verbs") and info.verb not in rule["verbs"]:
-        return False
-    if rule.get("namespaces") or rule.get("resources"):
-        return info.is_resource and _matches_resource(rule, info)
-    urls = rule.get("nonResourceURLs") or ()
-    return not urls or (not info.is_resource and any(_matches_path(url, info.path) for url in urls))
-
-
-def _matches_resource(rule: Object, info: RequestInfo) -> bool:
-    namespaces, resources = rule.get("namespaces") or (), rule.get("resources") or ()
-    if namespaces and info.namespace not in namespaces:
-        return False
-    whole = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-    for entry in resources:
-        if entry.get("group", "") not in (info.group, "*"):
-            continue
-        if not entry.get("resources"):
-            return True
-        selected = entry.get("resourceNames") or ()
-        if selected and info.name not in selected:
-            continue
-        patterns = {"*", whole, f"{info.resource}/*"}
-        if info.subresource:
-            patterns.add(f"*/{info.subresource}")
-        if patterns & set(entry["resources"]):
-            return True
-    return not resources
-
-
-def _matches_path(url: str, path: str) -> bool:
-    return path.startswith(url[:-1]) if url.endswith("*") else url == path
-
-
 class AuditLog:
     """Writes events to sinks, which are closed with the server. Without a policy, there is one
     event for each request, without bodies."""
@@ -278,7 +128,9 @@ class AuditLog:
         await self.flush(raises=True)
 
     def begin(self, request: FinishedRequest, context: RequestContext) -> None:
-        """Write the event of a stream whose response has begun."""
+        """Write the event of a stream whose response has begun, unless it is written."""
+        if context.has_begun:
+            return
         selection = self._policy.selection(request.info, context.user)
         context.has_begun = True
         self._write(selection, STARTED, request, context)
@@ -292,6 +144,7 @@ class AuditLog:
         if not context.is_received:
             self._write(selection, RECEIVED, request, context)
         if request.is_long and not context.has_begun:
+            context.has_begun = True
             self._write(selection, STARTED, request, context)
         stage = PANIC if context.has_panicked else STAGE
         self._write(selection, stage, request, context)
@@ -321,13 +174,12 @@ class AuditLog:
         if level == "None" or stage in omitted:
             return
         audit_event = event(request, context, level, stage)
-        bodies = (
-            ("requestObject", request.request, request.media),
-            ("responseObject", request.response, request.response_media),
-        )
-        for member, body, media in bodies[: max(0, LEVELS.index(level) - 1)]:
-            if stage in (STAGE, PANIC):
-                add(audit_event, member, body, context.api_request, omits=omits, media=media)
+        is_complete = stage in (STAGE, PANIC)
+        if level in ("Request", "RequestResponse") and is_complete:
+            add_request(audit_event, request, context, omits=omits)
+        is_refused = stage == STARTED and request.code >= _ERRORS
+        if level == "RequestResponse" and (is_complete or is_refused):
+            add_response(audit_event, request, context, omits=omits)
         for sink in self._sinks:
             try:
                 sink.append(audit_event)
@@ -341,8 +193,8 @@ def event(
     request: FinishedRequest, context: RequestContext, level: Level, stage: str = STAGE
 ) -> Object:
     """Return the `audit.k8s.io/v1` Event of a stage of a request, without bodies."""
-    info, api_request = request.info, context.api_request
-    result: Object = {
+    info, is_response = request.info, stage != RECEIVED
+    return {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
         "level": level,
@@ -351,47 +203,79 @@ def event(
         "requestURI": request.uri,
         "verb": info.verb,
         "user": context.user.info() if context.user else {},
+        **(_impersonated(context.impersonation) if is_response else {}),
         "sourceIPs": [*request.addresses],
-        "userAgent": _shortened(request.agent),
+        **({"userAgent": _shortened(request.agent)} if request.agent else {}),
+        **({"objectRef": _reference(context, info, stage)} if info.is_resource else {}),
+        **({"responseStatus": _status(request)} if is_response else {}),
+        "requestReceivedTimestamp": _micro(context.received),
+        "stageTimestamp": _micro(datetime.now(UTC) if is_response else context.received),
+        **_annotations(request, context, level, stage),
     }
-    is_response = stage != RECEIVED
-    if is_response and context.impersonation is not None:
-        result["impersonatedUser"] = context.impersonation.impersonated.info()
-        if ":" in context.impersonation.verb:  # a constrained one
-            constraint = {"impersonationConstraint": context.impersonation.verb}
-            result["authenticationMetadata"] = constraint
-    if info.is_resource:
-        reference = {
-            "resource": info.resource,
-            "namespace": info.namespace,
-            "name": info.name or (api_request.notes.name if api_request and is_response else ""),
-            "apiGroup": info.group,
-            "apiVersion": info.version,
-            "subresource": info.subresource,
-        }
-        result["objectRef"] = {name: text for name, text in reference.items() if text}
-    if is_response:
-        result["responseStatus"] = _status(request)
-    result["requestReceivedTimestamp"] = _micro(context.received)
-    result["stageTimestamp"] = _micro(datetime.now(UTC) if is_response else context.received)
-    if not is_response or (request.attempted and stage == STARTED):
-        return result
+
+
+def add_request(
+    audit_event: Object, request: FinishedRequest, context: RequestContext, *, omits: bool
+) -> None:
+    """Add the object of a request to its event, if it has one; with `omits`, without
+    managedFields."""
+    body, media, verb = request.request, request.media, request.info.verb
+    found = auditbodies.of_request(body, media, verb, context.api_request)
+    if found is not None:
+        audit_event["requestObject"] = auditbodies.without_managers(found) if omits else found
+
+
+def add_response(
+    audit_event: Object, request: FinishedRequest, context: RequestContext, *, omits: bool
+) -> None:
+    """Add the object of a response to an event, as `add_request`."""
+    if not _is_logged(request) or (request.is_long and request.code < _ERRORS):
+        return
+    found = auditbodies.of_response(request.response, request.response_media, context.api_request)
+    if found is not None:
+        audit_event["responseObject"] = auditbodies.without_managers(found) if omits else found
+
+
+def _impersonated(impersonation: Impersonation | None) -> Object:
+    """Return the members about impersonation; none without it."""
+    if impersonation is None:
+        return {}
+    result: Object = {"impersonatedUser": impersonation.impersonated.info()}
+    if ":" in impersonation.verb:  # a constrained one
+        result["authenticationMetadata"] = {"impersonationConstraint": impersonation.verb}
+    return result
+
+
+def _reference(context: RequestContext, info: RequestInfo, stage: str) -> Object:
+    noted = context.api_request.notes.name if context.api_request and stage != RECEIVED else ""
+    reference = {
+        "resource": info.resource,
+        "namespace": info.namespace,
+        "name": info.name or noted,
+        "apiGroup": info.group,
+        "apiVersion": info.version,
+        "subresource": info.subresource,
+    }
+    return {name: text for name, text in reference.items() if text}
+
+
+def _annotations(
+    request: FinishedRequest, context: RequestContext, level: Level, stage: str
+) -> Object:
+    """Return the member with the annotations of a stage; none without any."""
+    if stage == RECEIVED or (request.attempted and stage == STARTED):
+        return {}
     decision: dict[str, str] = {}
     if context.decision:
         decision["authorization.k8s.io/decision"] = context.decision
     if context.decision or context.reason:
         decision["authorization.k8s.io/reason"] = context.reason
-    noted = api_request.notes.annotations if api_request else {}
+    noted = context.api_request.notes.annotations if context.api_request else {}
     if level == "Metadata":  # a patch can contain what the level leaves out
         noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}
-    annotations = {
-        **decision,
-        **noted,
-        **({} if request.is_long else _latencies(context, stage)),
-    }
-    if annotations:
-        result["annotations"] = annotations
-    return result
+    latencies = {} if request.is_long else _latencies(context, stage)
+    found = {**decision, **noted, **latencies}
+    return {"annotations": found} if found else {}
 
 
 def _shortened(agent: str) -> str:
@@ -413,73 +297,24 @@ def _duration(seconds: float) -> str:
 
 
 def _status(request: FinishedRequest) -> Object:
-    result: Object = {"metadata": {}, "code": request.code}
-    if request.attempted:
-        return {**result, "message": request.attempted}
-    if request.code >= 400:
-        body = _decode(request.response, request.response_media)
-        members = body if isinstance(body, dict) else {}
-        names_of_status = ("status", "message", "reason", "details")
-        result |= {name: members[name] for name in names_of_status if name in members}
-    return result
+    """Return the status of a response: its code, and what a Status in it tells
+    (LogResponseObject)."""
+    found: Object = {"message": request.attempted} if request.attempted else {}
+    is_status = request.code >= _ERRORS or b"Status" in request.response[:_HEAD]
+    if is_status and _is_logged(request):
+        body = auditbodies.decode(request.response, request.response_media)
+        if isinstance(body, dict) and body.get("kind") == "Status":
+            found = body
+    told = {
+        name: found[name] for name in ("status", "message", "reason", "details") if name in found
+    }
+    return {"metadata": {}, **told, "code": request.code}
 
 
-def add(
-    audit_event: Object,
-    member: str,
-    body: bytes,
-    api_request: Request | None,
-    *,
-    omits: bool,
-    media: str = "",
-) -> None:
-    """Add a body to an event if it is an object or a JSON patch, without the secret values of
-    declared kinds; with `omits`, without managedFields. A body of a request that was refused early
-    can be one of a declared kind."""
-    decoded = _decode(body, media)
-    if decoded is None:
-        return
-    if isinstance(decoded, list):
-        is_sealed = api_request is None or api_request.resource.definition.has_secrets
-        if not is_sealed:
-            audit_event[member] = decoded
-        return
-    if api_request is None or api_request.resource.definition.has_secrets:
-        sealing.redact(decoded)
-    if omits:
-        for obj in (decoded, *(decoded.get("items") or ())):
-            if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):
-                obj["metadata"].pop("managedFields", None)
-    audit_event[member] = decoded
-
-
-def _decode(body: bytes, media: str = "") -> "Object | list[Any] | None":
-    """Decode a body of JSON, YAML or protobuf, which can be gzip. Returns None for others."""
-    if body.startswith(b"\x1f\x8b"):
-        body = gzip.decompress(body)
-    if body.startswith(protobuf.envelopes.PREFIX):
-        return _decode_protobuf(body)
-    try:
-        value = orjson.loads(body)
-    except ValueError:
-        if "yaml" not in media:
-            return None
-        try:
-            value = golang.goyaml.loads(body).value
-        except golang.unmarshal.DecodeError:
-            return None  # a refused body
-    return value if isinstance(value, dict | list) else None
-
-
-def _decode_protobuf(body: bytes) -> Object | None:
-    try:
-        api_version, kind, data = protobuf.envelopes.decode_envelope(body)
-        gvk = GVK.of(api_version, kind)
-        if not protobuf.envelopes.can_carry(gvk):
-            return None
-        return protobuf.envelopes.decode(data, gvk)
-    except (protobuf.wire.WireError, ValueError):
-        return None  # a refused body
+def _is_logged(request: FinishedRequest) -> bool:
+    """Return whether the body of a response is logged: not if the client accepts none of the media
+    types of a resource (responsewriters.ErrorNegotiated)."""
+    return not (request.info.is_resource and request.code == _NOT_ACCEPTABLE)
 
 
 def _micro(moment: datetime) -> str:

@@ -57,8 +57,7 @@ def check_address(node: Object) -> str:
     addresses = (node.get("status") or {}).get("addresses") or ()
     host = next((one.get("address") for one in addresses if one.get("type") == "InternalIP"), None)
     if host is None:
-        name = node["metadata"]["name"]
-        raise status.unknown(f"no preferred addresses found; known addresses: [] of node {name}")
+        raise status.unknown("no preferred addresses found; known addresses: []")
     return str(host)
 
 

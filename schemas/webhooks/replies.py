@@ -33,6 +33,8 @@ _TEXTS = {
     ),
 }
 
+_LONGEST_TEXT = 2048  # bytes of a response that is no object
+
 
 class ReplyError(Exception):
     """A response that is not a review."""
@@ -43,7 +45,7 @@ def document(
 ) -> Object:
     """Return the review in the response to a review of `version`. Raises ReplyError."""
     if not 200 <= code <= 206:
-        raise ReplyError(_failure(code, body))
+        raise ReplyError(_failure(code, body, content_type))
     if not body:
         raise ReplyError(
             f"0-length response with status code: {code} and content type: {content_type}"
@@ -79,7 +81,7 @@ def _check_kind(actual: Object, version: str, expected: Kind) -> None:
         raise ReplyError(f"converting ({given}.{kind}) to ({version}.{kind}): unknown conversion")
 
 
-def _failure(code: int, body: bytes) -> str:
+def _failure(code: int, body: bytes, content_type: str) -> str:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -88,7 +90,8 @@ def _failure(code: int, body: bytes) -> str:
         return str(document["message"])
     if code in _TEXTS:
         return _TEXTS[code]
-    text = body.decode(errors="replace").strip() or "unknown"
+    is_text = not content_type or content_type.startswith("text/")
+    text = body[:_LONGEST_TEXT].decode(errors="replace").strip() if is_text else "unknown"
     if code in (403, 406, 415):
         return text
     if code >= 500:

@@ -217,7 +217,7 @@ class PolicyEvaluator(BoundPolicies):
             for denial in await answered(judge):
                 refusal = _Refusal(policy.name, name, denial)
                 if "Audit" in actions and not denial.always:
-                    annotations.failures.append(_failure(refusal, actions))
+                    write.notes.annotate(_FAILURE, _failure(refusal, actions))
                 if denial.always or "Deny" in actions:
                     refused.append(refusal)
                 if "Warn" in actions and not denial.always:
@@ -229,7 +229,6 @@ class _AuditAnnotations:
     """The audit annotations of policies (validating/dispatcher.go: auditAnnotationCollector)."""
 
     def __init__(self) -> None:
-        self.failures: list[Object] = []
         self._annotations: dict[str, dict[str, None]] = {}
 
     def annotate(self, policy: str) -> Callable[[str, str], None]:
@@ -240,20 +239,21 @@ class _AuditAnnotations:
 
     def add_to(self, write: Write) -> None:
         """Add all annotations to the write."""
-        if self.failures:
-            write.notes.annotate(_FAILURE, orjson.dumps(self.failures).decode())
         for key, values in self._annotations.items():
             write.notes.annotate(key, ", ".join(values))
 
 
-def _failure(refusal: _Refusal, actions: list[str]) -> Object:
-    return {
+def _failure(refusal: _Refusal, actions: list[str]) -> str:
+    """Return the annotation about a validation that failed. Only the first one of a request is
+    noted, although it is a list (publishValidationFailureAnnotation)."""
+    failure = {
         "message": refusal.denial.message,
         "policy": refusal.policy,
         "binding": refusal.binding,
         "expressionIndex": refusal.denial.index,
         "validationActions": actions,
     }
+    return orjson.dumps([failure]).decode()
 
 
 def _labels(obj: Object) -> dict[str, str]:

@@ -7,6 +7,7 @@ same time. Follows plugin/webhook/{mutating,validating}/dispatcher.go.
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from inkube.apiserver.webhooks.calls.caller import WebhookCaller
 from inkube.apiserver.webhooks.calls.views import HookAdmission
 from inkube.schemas import patch as patches
 from inkube.schemas import status
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import (
     Hook,
@@ -32,6 +34,7 @@ from inkube.schemas.webhooks import (
 )
 from inkube.storage import BaseStore
 
+logger = logging.getLogger(__name__)
 _CALLS = "apiserver_admission_webhook_request_total"
 _DURATIONS = "apiserver_admission_webhook_admission_duration_seconds"
 _IGNORED_FAILURES = "apiserver_admission_webhook_fail_open_count"
@@ -102,14 +105,15 @@ class Dispatcher:
         Raises the error of the first webhook in the order of the configurations that rejects.
         """
         asking = self._admission(write, users)
-        asked = [
-            (hook, seen, f"round_0_index_{index}")
-            for index, hook in enumerate(hooks)
-            if (seen := await asking.concerns(hook)) is not None
+        concerned = [
+            (hook, seen) for hook in hooks if (seen := await asking.concerns(hook)) is not None
         ]
         with _waiting(write, "validating-webhook"):
             outcomes = await asyncio.gather(
-                *(self._call_validating(hook, asking, seen, place) for hook, seen, place in asked),
+                *(
+                    self._call_validating(hook, asking, seen, f"round_0_index_{index}")
+                    for index, (hook, seen) in enumerate(concerned)
+                ),
                 return_exceptions=True,
             )
         for outcome in outcomes:
@@ -206,7 +210,10 @@ class Dispatcher:
         for warning in answer.warnings:
             admission.write.warn(warning)
         for key, value in answer.annotations.items():
-            admission.write.notes.annotate(f"{hook.name}/{key}", value)
+            if names.label_key(f"{hook.name}/{key}"):
+                logger.warning("webhook %s: invalid key of an annotation: %s", hook.name, key)
+            else:
+                admission.write.notes.annotate(f"{hook.name}/{key}", value)
         if not answer.allowed:
             raise Rejection(hook.name, answer.result)
         return answer

@@ -18,7 +18,7 @@ from inkube import APIServer
 from inkube.apiserver.auth import Outgoing, Webhook
 from inkube.apiserver.auth.auditwebhook import AuditWebhook, Batches
 from inkube.apiserver.auth.webhookcalls import Target
-from inkube.apiserver.http import audit, auditfiles, requests
+from inkube.apiserver.http import audit, auditfiles, auditpolicy, requests
 from inkube.apiserver.registry import Lifetime
 from inkube.schemas.builtin.protobuf import envelopes
 
@@ -117,7 +117,10 @@ async def test_policies_leave_annotations(tmp_path, web_of):
                     }
                 ]
             },
-            "validations": [{"expression": "false", "message": "never"}],
+            "validations": [
+                {"expression": "false", "message": "never"},
+                {"expression": "1 == 2", "message": "the second one is not noted"},
+            ],
             "auditAnnotations": [{"key": "who", "valueExpression": "string(object.metadata.name)"}],
         },
     }
@@ -365,7 +368,13 @@ async def test_each_stage_of_a_request_is_an_event(tmp_path, web_of):
     refused = events[-1]
     assert (refused["user"], refused["responseStatus"]) == (
         {},
-        {"metadata": {}, "code": 401, "message": "Authentication failed, attempted: bearer"},
+        {
+            "metadata": {},
+            "code": 401,
+            "message": "Unauthorized",
+            "reason": "Unauthorized",
+            "status": "Failure",
+        },
     )
 
 
@@ -379,11 +388,20 @@ async def test_bodies_of_yaml_and_patches_are_logged_as_json(tmp_path, web_of):
             await web.ask("POST", MAPS, body.encode(), **{"Content-Type": "application/yaml"})
             media = {"Content-Type": "application/json-patch+json"}
             await web.ask("PATCH", f"{MAPS}/a", json.dumps(patch).encode(), **media)
+            media = {"Content-Type": "application/apply-patch+yaml"}
+            await web.ask("PATCH", f"{MAPS}/a?fieldManager=me&force=true", body.encode(), **media)
+            await web.ask("PATCH", f"{MAPS}/a?fieldManager=me", b"{", **media)
 
     rules = [{"level": "Request", "resources": [{"group": "", "resources": ["configmaps/*"]}]}]
-    made, patched = await events_of(tmp_path, {"modules": "none"}, use, rules=rules, **ONE_STAGE)
+    options = {"modules": "none"}
+    made, patched, applied, refused = await events_of(
+        tmp_path, options, use, rules=rules, **ONE_STAGE
+    )
     assert made["requestObject"]["data"] == {"x": "1"}
     assert patched["requestObject"] == patch
+    assert applied["requestObject"] == config_map("a", x="1")
+    assert refused["responseStatus"]["code"] == 400
+    assert "requestObject" not in refused
 
 
 @contextlib.asynccontextmanager
@@ -591,6 +609,16 @@ async def test_a_slow_request_has_annotations_about_its_time():
             "using resourceNames requires at least one resource",
         ),
         ({"rules": [{"level": "None", "resources": [{"group": "A"}]}]}, "resources.group: Invalid"),
+        (
+            {"rules": [{"level": "None", "namespaces": [False]}]},  # "n" in YAML
+            "cannot unmarshal bool into Go struct field PolicyRule.rules.namespaces of type string",
+        ),
+        (
+            {"rules": [{"level": "None", "resources": [{"resources": "pods"}]}]},
+            "string into Go struct field GroupResources.rules.resources.resources of type []string",
+        ),
+        ({"rules": {}}, "object into Go struct field Policy.rules of type []v1.PolicyRule"),
+        ({"rules": ["a"]}, "string into Go struct field Policy.rules of type v1.PolicyRule"),
     ],
 )
 def test_an_invalid_policy_is_refused(tmp_path, change, why):
@@ -598,8 +626,73 @@ def test_an_invalid_policy_is_refused(tmp_path, change, why):
     policy = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "rules": [{"level": "None"}]}
     file.write_text(yaml.safe_dump({**policy, **change}))
     with pytest.raises(ValueError, match="loading audit policy file: ") as error:
-        audit.read_policy(file)
+        auditpolicy.read_policy(file)
     assert why in str(error.value)
+
+
+@pytest.mark.asyncio
+async def test_objects_of_requests_are_as_the_server_reads_them(tmp_path, web_of):
+    pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    review = {"spec": {"resourceAttributes": {"verb": "get"}}}
+    pods = f"{MAPS.rpartition('/')[0]}/pods"
+    level = {"rules": [{"level": "RequestResponse"}], "omitStages": ["RequestReceived"]}
+    created, reviewed, other, deleted, refused, begun, ended, unsaid = await asked(
+        tmp_path,
+        web_of,
+        level,
+        ("POST", pods, pod),
+        ("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review),
+        ("POST", MAPS, {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "a"}}),
+        ("DELETE", f"{pods}/p", {"gracePeriodSeconds": 0}),
+        ("POST", MAPS, {"metadata": {"name": 7}}),
+        ("GET", f"{MAPS}?watch=true&resourceVersion=abc", None),
+        ("GET", "/openapi/v2", None),
+    )
+    head = created["requestObject"]["kind"], created["requestObject"]["apiVersion"]
+    assert head == ("Pod", "v1")
+    assert created["requestObject"]["spec"]["restartPolicy"] == "Always"
+    assert "uid" not in created["requestObject"]["metadata"]
+    assert reviewed["requestObject"]["status"] == {"allowed": False}
+    assert "requestObject" not in other
+    assert "requestObject" not in refused
+    assert deleted["requestObject"] == {
+        "kind": "DeleteOptions",
+        "apiVersion": "meta.k8s.io/__internal",
+        "gracePeriodSeconds": 0,
+    }
+    assert [begun["stage"], ended["stage"]] == ["ResponseStarted", "ResponseComplete"]
+    assert begun["responseObject"] == ended["responseObject"]
+    assert begun["responseStatus"]["status"] == "Failure"
+    assert "responseObject" not in unsaid  # it is no object of a kind
+
+
+@pytest.mark.asyncio
+async def test_a_status_of_success_is_the_status_of_the_event(tmp_path, web_of):
+    path = "/api/v1/nodes"
+    made, gone = await asked(
+        tmp_path,
+        web_of,
+        {"rules": [{"level": "Metadata"}]},
+        ("POST", path, {"metadata": {"name": "n"}}),
+        ("DELETE", f"{path}/n", None),
+    )
+    assert made["responseStatus"] == {"metadata": {}, "code": 201}
+    assert gone["responseStatus"]["status"] == "Success"
+    assert gone["responseStatus"]["details"]["name"] == "n"
+
+
+@pytest.mark.asyncio
+async def test_an_empty_stream_begins_once(tmp_path, web_of):
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    pods = f"{MAPS.rpartition('/')[0]}/pods"
+    _, *log = await asked(
+        tmp_path,
+        web_of,
+        {"rules": [{"level": "Metadata"}], "omitStages": ["RequestReceived"]},
+        ("POST", pods, {"metadata": {"name": "p"}, "spec": spec}),
+        ("GET", f"{pods}/p/log", None),
+    )
+    assert [each["stage"] for each in log] == ["ResponseStarted", "ResponseComplete"]
 
 
 @pytest.mark.asyncio

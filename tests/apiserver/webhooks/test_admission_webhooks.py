@@ -256,12 +256,17 @@ async def test_audit_events_name_what_webhooks_changed(tmp_path, endpoint, web_o
     policy.write_text(json.dumps({**head, "rules": rules}))
     patch = [{"op": "add", "path": "/data", "value": {"x": "1"}}]
     encoded = base64.b64encode(json.dumps(patch).encode()).decode()
-    endpoint.answer = {"allowed": True, "patchType": "JSONPatch", "patch": encoded}
+    notes = {"note": "x", "not/valid": "y"}
+    endpoint.answer = {
+        "allowed": True, "patchType": "JSONPatch", "patch": encoded, "auditAnnotations": notes,
+    }  # fmt: skip
     async with (
         APIServer(audit_log=log, audit_policy_file=policy, modules="none") as server,
         web_of(server) as client,
     ):
         await configure(server, endpoint.url, "Mutating")
+        other = configuration({"url": "https://127.0.0.1:1"}, rules=[])  # never called, not counted
+        await server.client.create({**other, "metadata": {"name": "a.example.com"}})
         await configure(server, "https://127.0.0.1:1", failurePolicy="Ignore")
         made = await client.ask(
             "POST", "/api/v1/namespaces/default/configmaps", {"metadata": {"name": "a"}}
@@ -269,6 +274,8 @@ async def test_audit_events_name_what_webhooks_changed(tmp_path, endpoint, web_o
         assert made.code == 201
     [event] = map(json.loads, log.read_text().splitlines())
     source = {"configuration": "mutating.example.com", "webhook": "ear.example.com"}
+    own = {key: value for key, value in event["annotations"].items() if key.startswith("ear.")}
+    assert own == {"ear.example.com/note": "x"}
     annotations = {
         key: value for key, value in event["annotations"].items() if "webhook.admission" in key
     }

@@ -111,6 +111,9 @@ def test_all_conditions_of_a_webhook_share_one_budget():
     ("code", "body", "why"),
     [
         (500, b"it broke", 'an error on the server ("it broke") has prevented'),
+        (500, b"", 'an error on the server ("") has prevented'),
+        (503, b"x" * 3000, "the server is currently unable to handle the request"),
+        (500, b"x" * 3000, f'an error on the server ("{"x" * 2048}") has prevented'),
         (404, b"", "the server could not find the requested resource"),
         (200, b"", "0-length response with status code: 200 and content type: text/x"),
         (200, b"<p>", "json: cannot unmarshal string into Go value"),
@@ -121,6 +124,11 @@ def test_answers_that_are_no_review_say_why(code, body, why):
     with pytest.raises(replies.ReplyError) as error:
         replies.document(code, body, content_type="text/x", version="v1")
     assert why in str(error.value)
+
+
+def test_an_error_of_another_type_than_text_is_not_shown():
+    with pytest.raises(replies.ReplyError, match=r'an error on the server \("unknown"\)'):
+        replies.document(500, b"{}", content_type="application/json", version="v1")
 
 
 def reviewed(**response):
