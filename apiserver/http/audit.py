@@ -31,6 +31,7 @@ _DEFAULT: Object = {"omitStages": [RECEIVED, STARTED], "rules": [{"level": "Meta
 _SLOW = 0.5  # seconds
 _LONGEST_AGENT = 1024  # characters
 _ERRORS, _NOT_ACCEPTABLE = 400, 406  # codes
+_OF_STATUS = ("status", "message", "reason", "details")
 _HEAD = 64  # the first bytes of a body, which name the kind of a Status
 _PATCHES = "patch.webhook.admission.k8s.io/"
 
@@ -305,9 +306,7 @@ def _status(request: FinishedRequest) -> Object:
         body = auditbodies.decode(request.response, request.response_media)
         if isinstance(body, dict) and body.get("kind") == "Status":
             found = body
-    told = {
-        name: found[name] for name in ("status", "message", "reason", "details") if name in found
-    }
+    told: Object = {name: found[name] for name in _OF_STATUS if name in found}
     return {"metadata": {}, **told, "code": request.code}
 
 

@@ -92,7 +92,8 @@ def _unknown_fields(value: Any, kind: str, owner: str = "", names: str = "") -> 
     item, members = kind.removeprefix("[]"), _TYPES.get(kind)
     if value is None or not kind:
         return
-    if not isinstance(value, list if item != kind else _KINDS.get(kind, dict)):
+    expected: type[Any] = list if item != kind else _KINDS.get(kind, dict)
+    if not isinstance(value, expected):
         go_type = kind.replace(item, f"v1.{item}") if item in _TYPES else kind
         raise golang.unmarshal.cannot_unmarshal(value, go_type, place)
     if item != kind:
