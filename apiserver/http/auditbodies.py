@@ -45,23 +45,23 @@ def of_response(body: bytes, media: str, request: Request | None) -> Decoded | N
     return found if isinstance(found, dict) and found.get("kind") else None
 
 
-def without_managers(found: Decoded) -> Decoded:
+def without_managers(body: Decoded) -> Decoded:
     """Return an object, or a list of objects, without managedFields. Changes it."""
-    if isinstance(found, dict):
-        for obj in (found, *(found.get("items") or ())):
+    if isinstance(body, dict):
+        for obj in (body, *(body.get("items") or ())):
             if isinstance(obj, dict) and isinstance(obj.get("metadata"), dict):
                 obj["metadata"].pop("managedFields", None)
-    return found
+    return body
 
 
-def _public(found: Decoded | None, request: Request | None) -> Decoded | None:
+def _public(body: Decoded | None, request: Request | None) -> Decoded | None:
     """Return a body without secret values. Changes it."""
     if request is None or request.resource.definition.has_secrets:
-        if isinstance(found, list):
+        if isinstance(body, list):
             return None
-        if found is not None:
-            sealing.redact(found)
-    return found
+        if body is not None:
+            sealing.redact(body)
+    return body
 
 
 def _typed(obj: Object, request: Request) -> Object | None:
