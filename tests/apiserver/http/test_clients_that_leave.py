@@ -270,21 +270,49 @@ async def test_a_request_to_a_service_ends_with_its_client(method):
     await runner.cleanup()
 
 
-@pytest.mark.parametrize("query", ["", "?follow=true"])
-async def test_a_log_ends_with_its_client(monkeypatch, query):
+def upgrade(path):
+    """Return the request of a WebSocket."""
+    head = written("GET", path).partition(b"Content-Length")[0]
+    return head + (
+        b"Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        b"Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n"
+    )
+
+
+POD = "/api/v1/namespaces/default/pods/p"
+STREAMS = {
+    "log": written("GET", f"{POD}/log"),
+    "followed log": written("GET", f"{POD}/log?follow=true"),
+    "exec": upgrade(f"{POD}/exec?command=x&stdout=1"),
+    "exec with input": upgrade(f"{POD}/exec?command=x&stdin=1&tty=1"),
+    "attach": upgrade(f"{POD}/attach?stdout=1"),
+    "portforward": upgrade(f"{POD}/portforward?ports=80"),
+}
+
+
+async def test_each_stream_of_a_container_ends_with_its_client(monkeypatch):
     began, ended = asyncio.Event(), asyncio.Event()
 
+    async def wait(*_given):
+        began.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
     class Kubelet:
+        exec = attach = forward = staticmethod(wait)
+
         def answers(self, pod):
             return True
 
+        def check_exec(self, pod, container):
+            pass
+
         async def logs(self, pod, container, query):
-            try:
-                yield b"one\n"
-                began.set()
-                await asyncio.Event().wait()
-            finally:
-                ended.set()
+            yield b"one\n"
+            await wait()
 
     find = containers.PodStreams._kubelet_of
     kubelet = Kubelet()
@@ -294,5 +322,6 @@ async def test_a_log_ends_with_its_client(monkeypatch, query):
     spec = {"nodeName": "kube-node-1", "containers": [{"name": "c", "image": "i"}]}
     async with APIServer(workloads=Workloads(controllers={"kubelet"})) as server:
         await server.client.create(named("Pod", "p", spec=spec))
-        path = f"/api/v1/namespaces/default/pods/p/log{query}"
-        await left(server, written("GET", path), began, ended)
+        for request in STREAMS.values():
+            began.clear(), ended.clear()
+            await left(server, request, began, ended)
