@@ -55,6 +55,7 @@ SHOWN = {
     "A status of a ResourceClaim": "tests/apiserver/auth/test_rights_to_devices.py",
     "`admin`, `edit`": "tests/apiserver/auth/test_nobody_gives_what_they_lack.py",
     "`resourceVersionMatch": "tests/apiserver/sources/test_the_past_is_served.py",
+    "A ResourceQuota limits": "tests/controllers/core/test_quotas_are_kept.py",
     "An orphaned": "tests/controllers/core/test_garbage_is_collected.py",
     "Resource versions": "test_first_revision",
     "`/version`": "test_version",
