@@ -53,29 +53,6 @@ def test_what_is_no_integer_is_refused(text: str):
         strconv.parse_int(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("0", 0.0),
-        ("90s", 90.0),
-        ("1h30m", 5400.0),
-        ("-1.5h", -5400.0),
-        ("100ms", 0.1),
-        ("1µs", 1e-6),
-        (".5m", 30.0),
-        ("1.s", 1.0),
-    ],
-)
-def test_durations_are_read(text: str, seconds: float):
-    assert gotime.parse_duration(text) == round(seconds * 1e9)
-
-
-@pytest.mark.parametrize("text", ["", "1", "s", "1x", "1d", ".s", "1 s", "--1s", "9999999h", "+"])
-def test_what_is_no_duration_is_refused(text: str):
-    with pytest.raises(ValueError):
-        gotime.parse_duration(text)
-
-
 def test_durations_are_written_in_seconds():
     shown = [gotime.format_seconds(ns) for ns in (0, 90 * 10**9, -1_500_000_000, 1)]
     assert shown == ["0s", "90s", "-1.5s", "0.000000001s"]
