@@ -257,6 +257,8 @@ def _set_orders(original: Object, patch: Object, schema: Schema) -> None:
         _check_order(change or [], order, field_schema)
         merged = _contents(present, change, field_schema)
         if merged is not None:
+            if not present and not change:  # sliceElementType
+                raise status.unknown("no elements in any of the given slices")
             key = ordering.key_of(str(field_schema.get("x-kubernetes-patch-merge-key", "")))
             original[name] = ordering.arrange(merged, order, present or [], key)
 
@@ -282,20 +284,22 @@ def _contents(
 
 
 def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
-    """Check that the order list has all items of the patch, in the same order."""
+    """Check that the order list has all items of the patch, in the same order. One of the two may
+    be empty, and items that are directives have no place in it (validatePatchWithSetOrderList)."""
     merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
     if merge_key:
         for item in change:
             if not isinstance(item, dict):
                 raise _another_type("map[string]interface {}", item)
-            _key_value(item, merge_key)
+            if not _is_marked(item):
+                _key_value(item, merge_key)
         for index, item in enumerate(order):
             if not isinstance(item, dict):
                 raise status.unknown(f"value for key {index} is not a map")
             _key_value(item, merge_key)
     key = ordering.key_of(merge_key)
     left = iter([key(item) for item in order])
-    if not all(key(item) in left for item in change if not _is_marked(item)):
+    if order and not all(key(item) in left for item in change if not _is_marked(item)):
         raise status.unknown(
             f"The order in patch list:\n{gotext.plain(change)}\n doesn't match {_ORDER} list:\n"
             f"{gotext.plain(order)}\n"

@@ -323,5 +323,6 @@ async def test_each_stream_of_a_container_ends_with_its_client(monkeypatch):
     async with APIServer(workloads=Workloads(controllers={"kubelet"})) as server:
         await server.client.create(named("Pod", "p", spec=spec))
         for request in STREAMS.values():
-            began.clear(), ended.clear()
+            began.clear()
+            ended.clear()
             await left(server, request, began, ended)

@@ -217,9 +217,31 @@ def test_merging_keeps_every_item_once_and_the_patch_in_order(present, change):
     assert [name for name in names if name in change] == change
 
 
-@given(NAMES, NAMES)
+@given(NAMES.filter(bool), NAMES)
 def test_an_order_only_reorders(present, order):
     change = {"$setElementOrder/words": order}
     words = patch.strategic({"words": present}, change, SCHEMA)["words"]
     assert sorted(words) == sorted(present)
     assert [w for w in words if w in order] == [w for w in order if w in present]
+
+
+@given(NAMES, NAMES)
+def test_an_empty_order_asks_for_no_item(present, change):
+    plain = patch.strategic({"items": named(*present)}, {"items": named(*change)}, SCHEMA)
+    with_order = {"$setElementOrder/items": [], "items": named(*change)}
+    if not present and not change:
+        with pytest.raises(StatusError, match="no elements in any of the given slices"):
+            patch.strategic({"items": []}, with_order, SCHEMA)
+        return
+    ordered = patch.strategic({"items": named(*present)}, with_order, SCHEMA)["items"]
+    assert sorted(each["name"] for each in ordered) == sorted(
+        each["name"] for each in plain["items"]
+    )
+
+
+@given(NAMES, NAMES)
+def test_directives_have_no_place_in_an_order(present, order):
+    items = [*({"name": name, "$patch": "delete"} for name in present), {"$patch": "replace"}]
+    for count in (1, len(items)):
+        change = {"$setElementOrder/items": named(*order), "items": items[-count:]}
+        assert patch.strategic({"items": named(*present)}, change, SCHEMA)["items"] == []
