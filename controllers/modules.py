@@ -68,6 +68,8 @@ class ServerAccess:
     with the reason if the signer refuses the request."""
     find_kind: Callable[[str, str], Kind | None]
     """(apiVersion, kind) → the served kind, or None if it is not served now."""
+    has_feature: Callable[[str], bool]
+    """Feature gate of Kubernetes → whether it is on. Raises KeyError for an unknown one."""
     serve_metrics: Callable[[], None]
     """Serves metrics.k8s.io from now on, from the usage of `ModuleParts.pods`."""
 

@@ -11,6 +11,7 @@ from inkube.apiserver.client import CONTROLLER, FaultInjection, InProcessClient
 from inkube.apiserver.registry import Registry, Resource, Resources, SystemFields, intake
 from inkube.controllers.client import Client
 from inkube.controllers.modules import ServerAccess
+from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Strategy
@@ -27,6 +28,7 @@ def of(
     certificate: "auth.tls.Certificate | None",
     client_authority: "Callable[[], auth.tls.Authority]",
     faults: FaultInjection,
+    minor: int,
 ) -> ServerAccess:
     """Return the functions of a server. They load other code when they are called."""
     return ServerAccess(
@@ -36,6 +38,7 @@ def of(
         authority=Lazy(lambda: _authority(certificate)),
         sign=partial(_sign, client_authority),
         find_kind=LiveCatalog(registry.store, resources).find,
+        has_feature=lambda name: gates.is_on(name, minor),
         serve_metrics=partial(_serve_metrics, resources),
     )
 

@@ -125,6 +125,7 @@ def _host(core: Core, client_authority: "Lazy[auth.tls.Authority]") -> "declared
             certificate=core.listener.certificate,
             client_authority=client_authority,
             faults=FaultInjection(core.faults, base.clock),
+            minor=core.options.release.minor,
         )
     )
     return declared.Host(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from inkube.client import Object
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.capacity import PodOnNode
+from inkube.controllers.workloads.claims import is_controlled_by
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.devices import CLAIMS, CLASSES, SINCE, SLICES, podclaims
 from inkube.controllers.workloads.devices.requests import AllocationError
@@ -144,23 +145,23 @@ class Scheduler:
         ]
 
     def of_claim(self, change: Change) -> Iterator[Key]:
-        """Yield the waiting pods with claims of devices, if the claim is theirs or was released."""
+        """Yield the waiting pods that need devices, if the claim is theirs or was released."""
         if self.devices is not None:
-            released = self.devices.on_claim(change)
-            name = change.object["metadata"]["name"]
-            for key, pod in self._with_device_claims():
-                if released or name in {each.name for each in podclaims.named(pod)}:
+            claim, released = change.object, self.devices.on_claim(change)
+            for key, pod in self._with_devices():
+                own = {each.name for each in podclaims.named(pod)}
+                if released or claim["metadata"]["name"] in own or is_controlled_by(claim, pod):
                     yield key
 
     def of_devices(self, change: Change) -> Iterator[Key]:
-        """Yield the waiting pods with claims of devices."""
-        for key, _ in self._with_device_claims():
+        """Yield the waiting pods that need devices."""
+        for key, _ in self._with_devices():
             yield key
 
-    def _with_device_claims(self) -> Iterator[tuple[Key, Object]]:
+    def _with_devices(self) -> Iterator[tuple[Key, Object]]:
         for key in self._pending:
             pod = self._pods.get(key)
-            if pod is not None and pod["spec"].get("resourceClaims"):
+            if pod is not None and self.devices is not None and self.devices.concern(pod):
                 yield key, pod
 
     # --- placing
@@ -171,7 +172,9 @@ class Scheduler:
         if pod is None or not is_pending(pod) or pod["metadata"]["uid"] in self._assumed:
             self._pending.pop(key, None)
             return None
-        devices = self.devices if pod["spec"].get("resourceClaims") else None
+        devices = self.devices
+        if devices is not None and not devices.concern(pod):
+            devices = None
         if devices is not None and devices.gate(pod):
             self._pending.setdefault(key, -math.inf)  # as in kube-scheduler, without a condition
             return None
@@ -189,6 +192,7 @@ class Scheduler:
             self._nodes,
             volumes=self._volumes.filter(pod),
             devices=None if plan is None else plan.refusal,
+            is_provided=None if devices is None else devices.provide,
             namespaces=self._labels_of,
         )
         if not len(self._nodes):
@@ -200,6 +204,7 @@ class Scheduler:
             return await self._handle_failure(key, pod, text, reason="SchedulerError")
         candidates = fit.nodes
         if not candidates:
+            self._pending.setdefault(key, -math.inf)  # what it lacks can be free before it is told
             return await self._preempt(key, pod, wish, fit, await self._release(pod, plan))
         nominated = (pod.get("status") or {}).get("nominatedNodeName")
         chosen = next((each for each in candidates if each.name == nominated), None)
@@ -225,6 +230,8 @@ class Scheduler:
             await self._bind(pod, node)
         except StatusError as error:
             self._leave(pod)
+            if devices is not None and plan is not None:
+                await devices.abandon(plan)
             if error.code in (404, 409):
                 if plan is not None:
                     self._pending[key] = -math.inf
@@ -243,7 +250,7 @@ class Scheduler:
     ) -> float | None:
         """Reserve the devices of a pod. Returns None, or the seconds in which drivers must fulfill
         their conditions first."""
-        is_new = bool(plan.unallocated)
+        is_new = bool(plan.chosen)
         if await devices.reserve(pod, plan, node):
             return None
         if is_new:
@@ -262,8 +269,8 @@ class Scheduler:
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
-            released = False  # it changed, and its event brings the pod back
-        return "deallocation of ResourceClaim completed" if released else "still not schedulable"
+            released = ""  # it changed, and its event brings the pod back
+        return released or "still not schedulable"
 
     def _unusable(self, why: str) -> str:
         """Return the message for a pod whose claims prevent its scheduling on every node."""
@@ -336,7 +343,6 @@ class Scheduler:
             return await self._handle_failure(key, pod, message, nominated=keeps)
         name = victims.node.name
         self._nodes.nominate(wish.as_placed, name)  # before anything is awaited
-        self._pending.setdefault(key, -math.inf)  # victims can be gone before it is told
         # As in kube-scheduler, the pod gets its nominated node after the deletion of the victims.
         await self._evict(pod, victims)
         await self._clear_nominations(name, wish.as_placed)

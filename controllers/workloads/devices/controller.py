@@ -1,6 +1,7 @@
 """Creates claims from templates for pods, and releases claims whose pods ended.
 
-Follows pkg/controller/resourceclaim, without claims of pod groups and extended resources.
+Follows pkg/controller/resourceclaim, without claims of pod groups. kube-scheduler makes those
+for extended resources.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,13 @@ from inkube.client import Object
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import controller_of, is_controlled_by
 from inkube.controllers.workloads.cluster import PODS, Cluster
-from inkube.controllers.workloads.devices import CLAIMS, FINALIZER, SINCE, TEMPLATES, podclaims
+from inkube.controllers.workloads.devices import (
+    CLAIMS,
+    FINALIZER,
+    SINCE,
+    TEMPLATES,
+    podclaims,
+)
 from inkube.kinds import Change, Controller, Key, StatusError, Watch
 
 NAME = "resourceclaim-controller"
@@ -188,7 +195,8 @@ class Releases:
     def of_pod(self, change: Change) -> Iterator[Key]:
         """Yield the claims of a pod that ended."""
         pod = change.object
-        if not pod["spec"].get("resourceClaims") or (change.new and not _is_done(change.new)):
+        has_claims = pod["spec"].get("resourceClaims") or podclaims.extended_name(pod)
+        if not has_claims or (change.new and not _is_done(change.new)):
             return
         for each in podclaims.named(pod):
             if each.name is not None:

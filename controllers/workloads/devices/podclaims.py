@@ -38,6 +38,19 @@ def named(pod: Object) -> Iterator[Named]:
             yield Named(own, told.get(own), is_generated=True, is_missing=own not in told)
 
 
+def extended_name(pod: Object) -> str | None:
+    """Return the name of the claim for the extended resources of a pod, None without one."""
+    told = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+    found: str | None = told.get("resourceClaimName")
+    return found
+
+
+def _of_extended_resources(pod: Object) -> Iterator[Named]:
+    name = extended_name(pod)
+    if name:
+        yield Named("", name, is_generated=False)
+
+
 def ownership_problem(pod: Object, claim: Object) -> str:
     """Return why a generated claim is not the pod's, or "" if it is (IsForPod)."""
     if is_controlled_by(claim, pod):
@@ -63,7 +76,7 @@ def users_of(change: Change) -> Iterator[Key]:
 def preparation_problem(pod: Object, find: Callable[[Key], Object | None]) -> str:
     """Return why a kubelet cannot prepare the claims of a pod, or "" if it can."""
     meta = pod["metadata"]
-    for each in named(pod):
+    for each in (*named(pod), *_of_extended_resources(pod)):
         if each.is_missing:
             return f'pod "{_place(pod)}": ResourceClaim not created yet'
         if each.name is None:

@@ -10,6 +10,7 @@ from inkube.client import Object
 from inkube.controllers.workloads import matching, pods
 from inkube.controllers.workloads.capacity import CPU, PODS, Amounts, Node, PodOnNode, clash
 from inkube.controllers.workloads.cluster import NODES, Cluster
+from inkube.controllers.workloads.devices import extended
 from inkube.controllers.workloads.kubelet import preemption
 from inkube.kinds import Change, Key
 
@@ -137,7 +138,12 @@ def _shortfall(placed: PodOnNode, node: Node) -> Amounts:
         return {}
     wanted: Amounts = {PODS: 1}
     wanted |= {name: placed.requests.get(name, 0) for name in _STANDARD}
-    wanted |= {name: value for name, value in placed.requests.items() if name in node.allocatable}
+    from_devices = extended.backed(placed.pod)
+    wanted |= {
+        name: value
+        for name, value in placed.requests.items()
+        if name in node.allocatable and name not in from_devices
+    }
     lacking = {
         name: value - (node.allocatable.get(name, 0) - _used(node, name))
         for name, value in wanted.items()

@@ -26,7 +26,8 @@ class Claims:
     async def is_missing_one(self, pod: Object) -> bool:
         """Return whether a pod cannot start yet, and report why in an Event. A change of the claim
         is a reason to ask again."""
-        if not self._are_known or not pod["spec"].get("resourceClaims"):
+        has_claims = pod["spec"].get("resourceClaims") or podclaims.extended_name(pod)
+        if not self._are_known or not has_claims:
             return False
         if pods.phase(pod) not in ("", "Pending") or pods.is_deleting(pod):
             return False

@@ -5,12 +5,20 @@ does not await anything: chosen devices are taken at once, and written when the 
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from inkube.client import Client, Object
-from inkube.controllers.workloads import matching, pods, templates
-from inkube.controllers.workloads.cluster import Cluster
-from inkube.controllers.workloads.devices import CLAIMS, CLASSES, FINALIZER, SLICES, podclaims
+from inkube.controllers.workloads import capacity, matching, pods, templates, writes
+from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.devices import (
+    CLAIMS,
+    CLASSES,
+    FINALIZER,
+    SLICES,
+    extended,
+    podclaims,
+)
 from inkube.controllers.workloads.devices.accounts import Taken
 from inkube.controllers.workloads.devices.allocation import Allocator, InvalidPoolsError
 from inkube.controllers.workloads.devices.requests import alternatives, place
@@ -30,17 +38,61 @@ class UnusableClaimsError(Exception):
     """The claims of a pod prevent its scheduling on every node."""
 
 
+@dataclass
+class Assignment:
+    """A claim, and the devices that it gets with a node."""
+
+    claim: Object
+    allocation: Object
+
+
+@dataclass(frozen=True)
+class Extended:
+    """The claim for the extended resources of a pod, which the scheduler makes itself."""
+
+    claim: Object
+    """The claim without requests; one with requests is left from an earlier attempt."""
+    spec: Object
+    """The spec of the pod."""
+    classes: Mapping[str, str]
+    """Extended resource of the pod → name of the class that provides it."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the claim has to be deleted before the pod can be placed."""
+        return extended.is_stored(self.claim)
+
+    def requests(self, node: Object) -> extended.Requests:
+        """Return what devices must provide on a node: what the node has no number of."""
+        status = node.get("status") or {}
+        has = capacity.amounts(status.get("allocatable") or status.get("capacity"))
+        classes = {name: each for name, each in self.classes.items() if not has.get(name)}
+        return extended.requests_for(self.spec, classes)
+
+
 class Plan:
     """The claims of a pod that is being placed, and their devices on each node."""
 
     def __init__(
-        self, claims: list[Object], allocator: Allocator | None, failed: list[Object]
+        self,
+        claims: list[Object],
+        allocator: Allocator | None,
+        failed: list[Object],
+        own: Extended | None = None,
     ) -> None:
         self.claims = claims
         """The claims of the pod, in its order."""
+        self.own = own
+        """The claim for extended resources, if the pod needs one that is not allocated."""
+        self.chosen: list[Assignment] = []
+        """The unallocated claims with their devices on the chosen node."""
+        self.created: Object | None = None
+        """The stored claim for extended resources."""
+        self.mappings: dict[str, list[Object]] = {}
+        """Node → which containers use which requests of that claim."""
         self._allocator = allocator
         self._failed = failed
-        self._allocations: dict[str, list[Object]] = {}
+        self._allocations: dict[str, list[Assignment]] = {}
         self._refusals: dict[str, str] = {}
         self.unavailable: list[Object] = []
         """Allocated claims that some node cannot have, in the order in which they were found."""
@@ -61,30 +113,45 @@ class Plan:
         return self._refusals[name]
 
     def _problem(self, node: Object) -> str:
-        if self._allocator is not None:
+        if self.own is not None and self.own.is_stale:
+            return "cannot schedule extended resource claim"
+        unallocated = self._unallocated_on(node)
+        if self._allocator is not None and unallocated:
             try:
-                found = self._allocator.allocate(node, self.unallocated)
+                found = self._allocator.allocate(node, unallocated)
             except InvalidPoolsError as error:
                 return str(error)
             if found is None:
                 return _CANNOT
-            self._allocations[node["metadata"]["name"]] = found
+            self._allocations[node["metadata"]["name"]] = [
+                Assignment(claim, each) for claim, each in zip(unallocated, found, strict=True)
+            ]
         away = [
             each for each in self.claims if each in self._failed or not _is_available(each, node)
         ]
         self.unavailable += [each for each in away if each not in self.unavailable]
         return _NOT_HERE if away else ""
 
-    def allocations(self, node: str) -> list[Object]:
-        """Return the allocations of the unallocated claims, on a node that was not refused."""
+    def _unallocated_on(self, node: Object) -> list[Object]:
+        if self.own is None:
+            return self.unallocated
+        made = self.own.requests(node)
+        if not made.requests:
+            return self.unallocated
+        self.mappings[node["metadata"]["name"]] = made.mappings
+        spec = {"devices": {"requests": made.requests}}
+        return [*self.unallocated, {**self.own.claim, "spec": spec}]
+
+    def assignments(self, node: str) -> list[Assignment]:
+        """Return the unallocated claims with their devices, on a node that was not refused."""
         return self._allocations.get(node, [])
 
     def score(self, node: str) -> int:
         """Return how early the chosen alternatives of requests are (computeScore)."""
-        fresh = iter(self.allocations(node))
+        given = [(each, podclaims.allocation(each)) for each in self.claims]
+        given += [(each.claim, each.allocation) for each in self.assignments(node)]
         total = 0
-        for claim in self.claims:
-            allocated = podclaims.allocation(claim) or next(fresh, None)
+        for claim, allocated in given:
             names = {each["request"] for each in podclaims.results(allocated)}
             for request in claim["spec"]["devices"].get("requests") or ():
                 for position, each in enumerate(request.get("firstAvailable") or ()):
@@ -103,10 +170,37 @@ class Devices:
         self._claims = cluster.informer(CLAIMS)
         self._classes = cluster.informer(CLASSES)
         self._slices = cluster.informer(SLICES)
+        self._pods = cluster.informer(PODS)
+        self._claims_of_pod = cluster.by_controller(CLAIMS)
+        self._backs_resources = cluster.server.has_feature(extended.FEATURE)
+        self._classes_by_resource = self._classes.index(extended.resources_of)
         self._taken = Taken()
         self._assumed: dict[str, int] = {}
         """uid of a claim whose allocation is being written → the revision with it; 0 before the
         write. Events about earlier states do not count."""
+        self._kept: set[str] = set()
+        """uids of claims for extended resources whose pods wait for binding conditions."""
+
+    def concern(self, pod: Object) -> bool:
+        """Return whether a pod needs devices: it has claims, or devices provide its resources."""
+        return bool(pod["spec"].get("resourceClaims")) or bool(self._classes_for(pod))
+
+    def provide(self, resource: str) -> bool:
+        """Return whether a class provides an extended resource."""
+        return self._backs_resources and self._classes_by_resource.count(resource) > 0
+
+    def _classes_for(self, pod: Object) -> dict[str, str]:
+        """Return the extended resources of a pod that devices can provide, with their classes."""
+        if not self._backs_resources:
+            return {}
+        found = {}
+        for name in extended.wanted(pod["spec"]):
+            keys = self._classes_by_resource.keys(name)
+            classes = (each for key in keys if (each := self._classes.get(key)) is not None)
+            best = extended.preferred(classes)
+            if best is not None:
+                found[name] = best["metadata"]["name"]
+        return found
 
     def on_claim(self, change: Change) -> bool:
         """Record the devices of a claim. Returns whether it lost its allocation."""
@@ -120,6 +214,8 @@ class Devices:
                 return False
         self._assumed.pop(uid, None)
         self._taken.set(uid, now)
+        if change.new is None:
+            self._kept.discard(uid)
         return had and now is None
 
     def gate(self, pod: Object) -> str:
@@ -135,10 +231,9 @@ class Devices:
 
         Raises UnusableClaimsError, or AllocationError if a class does not exist.
         """
-        if not pod["spec"].get("resourceClaims"):
-            return None
         claims = [claim for _, claim, _ in self._of(pod) if claim is not None]
-        if not claims:
+        own, waiting = self._own_claim(pod)
+        if not claims and own is None and waiting is None:
             return None
         fresh = [each for each in claims if podclaims.allocation(each) is None]
         for claim in fresh:
@@ -148,22 +243,47 @@ class Devices:
             for request in claim["spec"]["devices"].get("requests") or ():
                 list(alternatives(claim, request, self._class))
         failed = [each for each in claims if self._has_failed(each)]
-        return Plan(claims, self._allocator() if fresh else None, failed)
+        allocator = self._allocator() if fresh or own is not None else None
+        plan = Plan(claims if waiting is None else [*claims, waiting], allocator, failed, own)
+        plan.created = waiting
+        return plan
+
+    def _own_claim(self, pod: Object) -> tuple[Extended | None, Object | None]:
+        """Return the claim to make or to delete for the extended resources of a pod, or one that
+        waits for binding conditions."""
+        classes = self._classes_for(pod)
+        if not classes:
+            return None, None
+        for key in self._claims_of_pod.keys(pod["metadata"]["uid"]):
+            known = self._claims.get(key)
+            if known is not None and extended.is_claim_for(known, pod):
+                if known["metadata"]["uid"] in self._kept and not self._has_failed(known):
+                    return None, known
+                return Extended(known, pod["spec"], classes), None
+        new = extended.new_claim(pod, self._random.getrandbits(128))
+        return Extended(new, pod["spec"], classes), None
 
     def assume(self, plan: Plan, node: str) -> None:
         """Take the devices of a plan on the chosen node (Reserve)."""
-        for claim, allocated in zip(plan.unallocated, plan.allocations(node), strict=True):
-            uid = claim["metadata"]["uid"]
-            self._assumed[uid] = 0
-            self._taken.set(uid, allocated)
+        plan.chosen = plan.assignments(node)
+        for each in plan.chosen:
+            self._take(each)
+
+    def _take(self, assignment: Assignment) -> None:
+        uid = assignment.claim["metadata"]["uid"]
+        self._assumed[uid] = 0
+        self._taken.set(uid, assignment.allocation)
 
     def forget(self, plan: Plan) -> None:
         """Give back devices that were not written (Unreserve)."""
-        for claim in plan.unallocated:
-            uid = claim["metadata"]["uid"]
-            if self._assumed.get(uid) == 0:
-                del self._assumed[uid]
-                self._taken.set(uid, self._current_allocation(claim))
+        for each in plan.chosen:
+            self._give_back(each.claim)
+
+    def _give_back(self, claim: Object) -> None:
+        uid = claim["metadata"]["uid"]
+        if self._assumed.get(uid) == 0:
+            del self._assumed[uid]
+            self._taken.set(uid, self._current_allocation(claim))
 
     def _current_allocation(self, claim: Object) -> Object | None:
         known = self._claims.get(Key.of(claim))
@@ -177,22 +297,68 @@ class Devices:
         Returns whether drivers fulfill all binding conditions already. Raises StatusError, also if
         another client changes a claim again and again.
         """
-        fresh = dict(
-            zip(
-                (each["metadata"]["uid"] for each in plan.unallocated),
-                plan.allocations(node),
-                strict=True,
-            )
-        )
+        fresh = {each.claim["metadata"]["uid"]: each.allocation for each in plan.chosen}
         written = [
             await self._bind(claim, pod, fresh.get(claim["metadata"]["uid"]))
             for claim in plan.claims
         ]
-        return all(binding_state(each) == "" for each in written)
+        written += [
+            await self._create(plan, each, pod, node)
+            for each in plan.chosen
+            if not extended.is_stored(each.claim)
+        ]
+        is_ready = all(binding_state(each) == "" for each in written)
+        if plan.created is not None:
+            self._keep(plan.created, waits=not is_ready)
+        return is_ready
 
-    async def release(self, plan: Plan, pod: Object) -> bool:
-        """Release an unavailable claim that no other pod uses (PostFilter). Returns whether there
-        was one."""
+    async def _create(self, plan: Plan, own: Assignment, pod: Object, node: str) -> Object:
+        """Create and reserve the claim for the extended resources of a pod, and tell the pod."""
+        made = await self._client.create(extended.to_create(own.claim))
+        plan.created = made
+        before, own.claim = own.claim, made
+        self._take(own)
+        self._give_back(before)
+        written = await self._bind(made, pod, own.allocation)
+        meta = pod["metadata"]
+        told = {
+            "resourceClaimName": made["metadata"]["name"],
+            "requestMappings": plan.mappings[node],
+        }
+        await self._client.patch(
+            PODS,
+            meta["name"],
+            meta["namespace"],
+            patch={
+                "metadata": {"uid": meta["uid"]},
+                "status": {"extendedResourceClaimStatus": told},
+            },
+            subresource="status",
+        )
+        return written
+
+    def _keep(self, claim: Object, *, waits: bool) -> None:
+        change = self._kept.add if waits else self._kept.discard
+        change(claim["metadata"]["uid"])
+
+    async def abandon(self, plan: Plan) -> None:
+        """Delete the claim that was made for the extended resources of a pod (Unreserve)."""
+        if plan.created is not None:
+            await self._delete(plan.created)
+
+    async def _delete(self, claim: Object) -> None:
+        """Delete a claim that may be allocated. One that changes meanwhile stays until the pod is
+        tried again."""
+        known = self._claims.get(Key.of(claim)) or claim
+        meta = known["metadata"]
+        left = [each for each in meta.get("finalizers") or () if each != FINALIZER]
+        bare = {**known, "metadata": {**meta, "finalizers": left}}
+        if await writes.update(self._client, bare) is not None:
+            await writes.delete(self._client, CLAIMS, known)
+
+    async def release(self, plan: Plan, pod: Object) -> str:
+        """Release an unavailable claim that no other pod uses, or delete an earlier one for
+        extended resources (PostFilter). Returns what was done, or "" if there is no such claim."""
         for claim in plan.unavailable:
             status = claim["status"]
             others = [
@@ -207,8 +373,11 @@ class Devices:
                     if name not in ("reservedFor", "allocation", "devices")
                 }
                 await self._client.update({**claim, "status": left}, subresource="status")
-                return True
-        return False
+                return "deallocation of ResourceClaim completed"
+        if plan.own is not None and plan.own.is_stale:
+            await self._delete(plan.own.claim)
+            return "deletion of ResourceClaim completed"
+        return ""
 
     def seconds_to_wait(self, plan: Plan) -> float:
         """Return seconds until the binding conditions of a plan time out."""

@@ -51,12 +51,14 @@ class PendingPod:
         *,
         volumes: NodeFilter | None = None,
         devices: NodeFilter | None = None,
+        is_provided: Callable[[str], bool] | None = None,
         namespaces: Namespaces = lambda name: {},
     ) -> None:
         self.as_placed = PodOnNode(pod)
         self.spec: Object = pod["spec"]
         self._volumes = volumes
         self._devices = devices
+        self._is_provided = is_provided or (lambda resource: False)
         self._namespaces = namespaces
         self._tolerations: list[Object] = self.spec.get("tolerations") or []
         affinity = self.spec.get("affinity") or {}
@@ -131,6 +133,8 @@ class PendingPod:
         for name, wanted in self.as_placed.requests.items():
             has = node.allocatable.get(name, 0)
             if wanted and wanted > has - node.requested[name]:
+                if not has and self._is_provided(name):  # by devices, which another filter finds
+                    continue
                 reasons.append(f"Insufficient {name}")
                 curable = curable and wanted <= has
         return Refusal(tuple(reasons), curable) if reasons else None
