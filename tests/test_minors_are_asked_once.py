@@ -14,6 +14,7 @@ BUILDERS = {
         "handles"
     },  # called once for each kind: `Chain` caches the result
     "apiserver/discovery/health.py": {"_of_minor"},
+    "apiserver/declared/serveraccess.py": {"of"},
     "apiserver/defaults/contents/roles.py": {"_in_namespaces", "_read"},
     "apiserver/access/security.py": {"build"},
     "apiserver/sources/earlier/compatibility.py": {"_serves"},

@@ -1,11 +1,11 @@
 """The IPAddress objects of cluster IPs, and the readiness and deletion of ServiceCIDRs.
 
 `add_addresses` keeps one IPAddress for each address of a service: it creates what is missing, also
-after a deletion by a client, and removes what no service has. The allocator of addresses
-(`schemas.builtin.strategies.allocators`) reads services too, so that no address is free while its
-object is missing. `add_ranges` runs the controller that does not let a ServiceCIDR disappear while
-addresses need it. `add_default_range` gives the default ServiceCIDR a second range, and creates it
-again after a deletion.
+after a deletion by a client, and removes what no service has. Events tell what clients left to
+repair. The allocator of addresses (`schemas.builtin.strategies.allocators`) reads services too, so
+that no address is free while its object is missing. `add_ranges` runs the controller that does not
+let a ServiceCIDR disappear while addresses need it. `add_default_range` gives the default
+ServiceCIDR a second range, and creates it again after a deletion.
 
 Follows pkg/registry/core/service/ipallocator/controller/repairip.go,
 pkg/controller/servicecidrs/servicecidrs_controller.go and
@@ -14,6 +14,7 @@ pkg/controlplane/controller/defaultservicecidr.
 
 import ipaddress
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 
 from inkube.controllers.client import Client, Object, apply_status
 from inkube.controllers.events import Recorder
@@ -37,6 +38,8 @@ FINALIZER = "networking.k8s.io/service-cidr-finalizer"
 _RESTORE_SECONDS = 10.0
 """The time after which a deleted default ServiceCIDR or service `kubernetes` exists again (interval
 of defaultservicecidr, EndpointInterval of kubernetesservice)."""
+_LEAKED_SECONDS, _WRONG_SECONDS = 60.0, 5.0
+"""The age from which an IPAddress of a missing service, or of one with another address, goes."""
 _FAMILY = "ipaddress.kubernetes.io/ip-family"
 _MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
 _ALLOCATOR = "ipallocator.k8s.io"
@@ -65,44 +68,98 @@ class AddressController:
     """Keeps one IPAddress for each cluster IP. The keys are addresses."""
 
     def __init__(
-        self, client: Client, events: SeriesRecorder, *, services: Informer, addresses: Informer
+        self,
+        client: Client,
+        clock: Clock,
+        events: SeriesRecorder,
+        *,
+        services: Informer,
+        addresses: Informer,
     ) -> None:
         self._client = client
+        self._clock = clock
         self._events = events
         self._own_deletions: set[str] = set()
         """uids of IPAddresses that this controller deletes."""
         self._lost: set[str] = set()
         """Addresses whose objects somebody else deleted."""
+        self._released: set[str] = set()
+        """Addresses that a service had until now, whose objects have to go."""
         self._services = services
         self._addresses = addresses
         self._by_address = services.index(cluster_ips)
 
-    async def reconcile(self, key: Key) -> None:
+    async def reconcile(self, key: Key) -> Result | None:
         """Compare the IPAddress of one address with the services that have it."""
-        if self._is_right(key):
-            return
-        for informer in (self._services, self._addresses):  # the two are not equally recent
-            await informer.caught_up()
-        was_lost = key.name in self._lost
+        if not self._is_right(key):
+            for informer in (self._services, self._addresses):  # the two are not equally recent
+                await informer.caught_up()
+        was_lost, was_released = key.name in self._lost, key.name in self._released
         self._lost.discard(key.name)
+        self._released.discard(key.name)
         if self._is_right(key):
-            return
+            return None
         found, owners = self._addresses.get(key), self._owners(key)
+        if owners:
+            await self._restore(key.name, found, owners[0], was_lost=was_lost)
+        elif found is not None and was_released:
+            await self._replace(found, None)
+        elif found is not None:
+            return await self._clean_up(found)
+        return None
+
+    async def _restore(
+        self, name: str, stored: Object | None, owner: Object, *, was_lost: bool
+    ) -> None:
+        """Create the right IPAddress of a service (syncService)."""
+        meta = owner["metadata"]
+        right, told = address(name, meta), f"[IPv{ipaddress.ip_address(name).version}]: {name}"
+        why = f"Cluster IP {told} is not allocated; repairing" if was_lost else ""
+        if stored is not None:
+            is_wrong = _reference(stored) != _reference(right)
+            of = f"for Service {meta['namespace']}/{meta['name']}"
+            why = f"the ClusterIP {told} {of} has a wrong reference; repairing" if is_wrong else ""
+        if await self._replace(stored, right) and why:
+            await self._events.record(
+                owner, "Warning", "ClusterIPNotAllocated", why, action="ClusterIPAllocation"
+            )
+
+    async def _clean_up(self, stored: Object) -> Result | None:
+        """Delete an IPAddress that no service has, a while after its creation (syncIPAddress)."""
+        name = stored["metadata"]["name"]
+        group, resource, namespace, parent = _reference(stored)
+        reason, seconds = "IPAddressNotAllocated", 0.0
+        of = f"IPAddress: {name} for Service {namespace}/{parent}"
+        if (group, resource) != ("", "services"):
+            told = f"Group:{group},Resource:{resource},Namespace:{namespace},Name:{parent},"
+            why = f"IPAddress {name} appears to have been modified, not referencing a Service "
+            why += f"&ParentReference{{{told}}}: cleaning up"
+        elif self._services.get(Key(namespace, parent)) is None:
+            why, seconds = f"{of} appears to have leaked: cleaning up", _LEAKED_SECONDS
+        else:
+            why, seconds = f"{of} has a wrong reference; cleaning up", _WRONG_SECONDS
+            reason = "IPAddressWrongReference"
+        created = datetime.fromisoformat(stored["metadata"]["creationTimestamp"])
+        age = (self._clock.now() - created).total_seconds()
+        if age < seconds:
+            return Result(requeue_after=seconds - age)
+        if await self._replace(stored, None):
+            await self._events.record(stored, "Warning", reason, why, action="IPAddressAllocation")
+        return None
+
+    async def _replace(self, stored: Object | None, right: Object | None) -> bool:
+        """Delete an IPAddress and create another one. Returns whether both happened; otherwise an
+        event follows."""
         try:
-            if found is not None:
-                await self._delete(found)
-            if owners:
-                await self._client.create(address(key.name, owners[0]["metadata"]))
+            if stored is not None:
+                await self._delete(stored)
+            if right is not None:
+                await self._client.create(right)
         except StatusError as error:
             if error.code not in (404, 409):
                 raise
-            return  # deleted or changed: an event follows
-        if was_lost and owners:
-            family = f"IPv{ipaddress.ip_address(key.name).version}"
-            text = f"Cluster IP [{family}]: {key.name} is not allocated; repairing"
-            await self._events.record(
-                owners[0], "Warning", "ClusterIPNotAllocated", text, action="ClusterIPAllocation"
-            )
+            return False
+        return True
 
     async def _delete(self, ip_address: Object) -> None:
         uid = ip_address["metadata"]["uid"]
@@ -139,10 +196,13 @@ class AddressController:
 
     def of_service(self, change: Change) -> Iterator[Key]:
         """Yield the addresses that a service has or had."""
-        for service in (change.old, change.new):
-            if service is not None:
-                for each in cluster_ips(service):
-                    yield Key("", each)
+        before, now = (
+            [] if service is None else list(cluster_ips(service))
+            for service in (change.old, change.new)
+        )
+        self._released.update(each for each in before if each not in now)
+        for each in (*before, *now):
+            yield Key("", each)
 
 
 def cluster_ips(service: Object) -> Iterator[str]:
@@ -160,22 +220,29 @@ def is_managed(ip_address: Object) -> bool:
     return (ip_address["metadata"].get("labels") or {}).get(_MANAGED_BY) == _ALLOCATOR
 
 
-def _content(ip_address: Object) -> tuple[str, str, str, str, bool, str]:
-    parent, labels = (
-        ip_address["spec"].get("parentRef") or {},
-        ip_address["metadata"].get("labels") or {},
-    )
+def _content(ip_address: Object) -> tuple[tuple[str, ...], bool, str]:
+    labels = ip_address["metadata"].get("labels") or {}
+    return _reference(ip_address), is_managed(ip_address), labels.get(_FAMILY, "")
+
+
+def _reference(ip_address: Object) -> tuple[str, str, str, str]:
+    """Return group, resource, namespace and name of the object that has an address."""
+    parent = ip_address["spec"].get("parentRef") or {}
     return (
-        parent.get("group", ""), parent.get("resource", ""), parent.get("namespace", ""),
-        parent.get("name", ""), is_managed(ip_address), labels.get(_FAMILY, ""),
-    )  # fmt: skip
+        parent.get("group", ""),
+        parent.get("resource", ""),
+        parent.get("namespace", ""),
+        parent.get("name", ""),
+    )
 
 
 def add_addresses(manager: Manager) -> None:
     """Run the controller of IPAddresses, as kube-apiserver does in each server."""
     services, addresses = manager.informers.of(SERVICES), manager.informers.of(ADDRESSES)
     events = SeriesRecorder(manager.client, manager.clock, manager.event_names, ADDRESSES_NAME)
-    controller = AddressController(manager.client, events, services=services, addresses=addresses)
+    controller = AddressController(
+        manager.client, manager.clock, events, services=services, addresses=addresses
+    )
     watches = Watch(SERVICES, controller.of_service), Watch(ADDRESSES, controller.of_address)
     manager.add(Controller(ADDRESSES_NAME, controller.reconcile, watches, everywhere=True))
     manager.add(events.controller(f"{ADDRESSES_NAME}-events"))

@@ -45,7 +45,7 @@ def preferred(classes: Iterable[Object]) -> Object | None:
     return max(ordered, key=lambda each: each["metadata"]["creationTimestamp"], default=None)
 
 
-def wanted(spec: Object) -> list[str]:
+def requested_resources(spec: Object) -> list[str]:
     """Return the resources with a domain that a pod requests, sorted."""
     if not any("/" in name for each in _containers(spec) for name in _requested(each)):
         return []
@@ -102,11 +102,11 @@ def requests_for(spec: Object, classes: Mapping[str, str]) -> Requests:
     Init containers end before others start. They share one request per resource, for what the
     containers after them do not have anyway.
     """
-    made = Requests([], [])
+    result = Requests([], [])
     for resource in sorted(classes):
-        _add(made, list(_containers(spec)), _brief(spec), resource, classes[resource])
-    made.requests.sort(key=lambda each: str(each["name"]))
-    return made
+        _add(result, list(_containers(spec)), _brief(spec), resource, classes[resource])
+    result.requests.sort(key=lambda each: str(each["name"]))
+    return result
 
 
 def _containers(spec: Object) -> Iterator[Object]:
@@ -121,14 +121,14 @@ def _brief(spec: Object) -> list[int]:
 
 
 def _add(
-    made: Requests, containers: list[Object], brief: list[int], resource: str, device_class: str
+    result: Requests, containers: list[Object], brief: list[int], resource: str, device_class: str
 ) -> None:
     """Add the requests for one resource."""
     own: list[Object | None] = [None] * len(containers)
     for place, container in enumerate(containers):
         if place not in brief:
             own[place], mappings = _request(place, container, resource, device_class, ())
-            made.mappings.extend(mappings)
+            result.mappings.extend(mappings)
     largest: Object | None = None
     shared: set[str] = set()
     late: list[Object] = []
@@ -144,8 +144,8 @@ def _add(
     for each in late:
         if largest is not None and each["requestName"] in shared:
             each["requestName"] = largest["name"]
-    made.requests.extend(each for each in (largest, *own) if each is not None)
-    made.mappings.extend(late)
+    result.requests.extend(each for each in (largest, *own) if each is not None)
+    result.mappings.extend(late)
 
 
 def _request(

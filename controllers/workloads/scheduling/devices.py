@@ -194,7 +194,7 @@ class Devices:
         if not self._backs_resources:
             return {}
         found = {}
-        for name in extended.wanted(pod["spec"]):
+        for name in extended.requested_resources(pod["spec"]):
             keys = self._classes_by_resource.keys(name)
             classes = (each for key in keys if (each := self._classes.get(key)) is not None)
             best = extended.preferred(classes)

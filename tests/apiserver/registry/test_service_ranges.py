@@ -83,6 +83,47 @@ async def test_each_cluster_ip_has_an_address_object_whatever_is_deleted(server,
     assert event["regarding"]["name"] == ips[lost]
 
 
+async def test_addresses_that_no_service_has_are_deleted_and_wrong_ones_replaced():
+    """The texts are those of a kube-apiserver 1.36.2."""
+    clock, cidr = FakeClock(), "10.0.0.0/24"
+    labels = {
+        "ipaddress.kubernetes.io/ip-family": "IPv4",
+        "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+    }
+    of_service = {"resource": "services", "namespace": "default"}
+    gateway = {"group": "g.io", "resource": "gateways", "namespace": "default", "name": "g"}
+    parents = {
+        "10.0.0.70": gateway,
+        "10.0.0.71": {**of_service, "name": "missing"},
+        "10.0.0.72": {**of_service, "name": "kubernetes"},
+    }
+    async with (
+        APIServer(service_cluster_ip_range=cidr, controllers=False, clock=clock) as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        http = Http(session)
+        for name, parent in parents.items():
+            body = {"metadata": {"name": name, "labels": labels}, "spec": {"parentRef": parent}}
+            assert (await http("POST", f"{NETWORKING}/ipaddresses", body))[0] == 201
+        left = []
+        for seconds in (0, 5, 55):
+            clock.advance(seconds)
+            await server.settled()
+            left.append(set(await http.addresses()) - {"10.0.0.1"})
+        events = await server.client.list("events.k8s.io/v1/events", "default")
+    assert left == [{"10.0.0.71", "10.0.0.72"}, {"10.0.0.71"}, set()]
+    reference = "Group:g.io,Resource:gateways,Namespace:default,Name:g,"
+    reference = f"not referencing a Service &ParentReference{{{reference}}}"
+    assert {(each["regarding"]["name"], each["reason"], each["note"]) for each in events} == {
+        ("10.0.0.70", "IPAddressNotAllocated",
+         f"IPAddress 10.0.0.70 appears to have been modified, {reference}: cleaning up"),
+        ("10.0.0.71", "IPAddressNotAllocated",
+         "IPAddress: 10.0.0.71 for Service default/missing appears to have leaked: cleaning up"),
+        ("10.0.0.72", "IPAddressWrongReference",
+         "IPAddress: 10.0.0.72 for Service default/kubernetes has a wrong reference; cleaning up"),
+    }  # fmt: skip
+
+
 async def test_an_address_of_another_owner_is_not_assigned(http):
     reference = {"group": "gateway.networking.k8s.io", "resource": "gateways", "name": "g"}
     body = {"metadata": {"name": "10.0.0.77"}, "spec": {"parentRef": reference}}
@@ -198,10 +239,18 @@ async def test_services_outside_the_ranges_and_twins_are_warned_of(tmp_path):
             ports = [{"port": 80, "nodePort": 30500 + ord(name)}]
             address = f"10.0.0.{ord(name)}"
             await Http(session).service(name, type="NodePort", ports=ports, clusterIP=address)
+        await Http(session).addresses()
     async with Store(sqlite_log(data), JSONCodec()) as store:  # no write of a server can do this
         value = store.get("/registry/services/default/b").value
         twin = {**value, "metadata": {**value["metadata"], "name": "c", "uid": "c"}}
         await store.create("/registry/services/default/c", twin)
+        outside = {**twin, "metadata": {**value["metadata"], "name": "d", "uid": "d"}}
+        outside["spec"] = {"clusterIP": "10.9.0.1", "clusterIPs": ["10.9.0.1"]}
+        await store.create("/registry/services/default/d", outside)
+        key = "/registry/ipaddresses/10.0.0.97"
+        found = store.get(key)
+        gateway = {"group": "g.io", "resource": "gateways", "name": "g"}
+        await store.update(key, {**found.value, "spec": {"parentRef": gateway}}, found.revision)
     async with APIServer(
         data=data,
         controllers=False,
@@ -221,4 +270,8 @@ async def test_services_outside_the_ranges_and_twins_are_warned_of(tmp_path):
          f"Port 30598 was assigned to multiple services; {again}"),
         ("c", "ClusterIPAllocation", "ClusterIPAlreadyAllocated",
          f"Cluster IP [IPv4]:10.0.0.98 was assigned to multiple services; {again}"),
+        ("d", "ClusterIPAllocation", "ClusterIPOutOfRange",
+         f"Cluster IP [IPv4]: 10.9.0.1 is not within any configured Service CIDR; {again}"),
+        ("a", "ClusterIPAllocation", "ClusterIPNotAllocated",
+         "the ClusterIP [IPv4]: 10.0.0.97 for Service default/a has a wrong reference; repairing"),
     }  # fmt: skip
