@@ -34,6 +34,10 @@ VOLUME_KINDS = (
 )
 _AT_LATEST = 300.0
 """Seconds until the next attempt for a pod that was not placed."""
+_RETRY_SOON, _RETRY_LATE = 1.0, 10.0
+"""Seconds until the next attempt after an error: at first, and at most
+(DefaultPodInitialBackoffDuration, DefaultPodMaxBackoffDuration)."""
+_ERROR = "SchedulerError"
 _NO_NODES = "no nodes available to schedule pods"
 
 
@@ -201,7 +205,7 @@ class Scheduler:
             fit = filters.fitting_nodes(wish, self._nodes)
         except AllocationError as error:
             text = f'running "DynamicResources" filter plugin: {error}'
-            return await self._handle_failure(key, pod, text, reason="SchedulerError")
+            return await self._handle_failure(key, pod, text, reason=_ERROR)
         candidates = fit.nodes
         if not candidates:
             self._pending.setdefault(key, -math.inf)  # what it lacks can be free before it is told
@@ -216,27 +220,26 @@ class Scheduler:
         self._pending.pop(key, None)
         if devices is not None and plan is not None:
             devices.assume(plan, node)
+        step = 'PreBind plugin "VolumeBinding"'
         try:
             if not await self._volumes.reserve(pod, place.object):
                 self._leave(pod)
                 self._pending[key] = -math.inf
                 return Result(requeue_after=_AT_LATEST)
             if devices is not None and plan is not None:
+                step = 'PreBind plugin "DynamicResources"'
                 wait = await self._prepare_devices(pod, devices, plan, node)
                 if wait is not None:
                     self._leave(pod)
                     self._pending[key] = -math.inf
                     return Result(requeue_after=wait)
+            step = 'Bind plugin "DefaultBinder"'
             await self._bind(pod, node)
         except StatusError as error:
             self._leave(pod)
             if devices is not None and plan is not None:
                 await devices.abandon(plan)
-            if error.code in (404, 409):
-                if plan is not None:
-                    self._pending[key] = -math.inf
-                return None
-            raise
+            return await self._retry(key, pod, f"running {step}: {error}")
         finally:
             if devices is not None and plan is not None:
                 devices.forget(plan)
@@ -244,6 +247,21 @@ class Scheduler:
         message = f"Successfully assigned {name} to {node}"
         await self.events.record(pod, "Normal", "Scheduled", message, action="Binding")
         return None
+
+    async def _retry(self, key: Key, pod: Object, why: str) -> Result | None:
+        """Report an error of a step after the choice of the node, and try the pod again soon
+        (handleBindingCycleError). A pod that ended, or that somebody else placed, has an event."""
+        current = self._pods.get(key)
+        if current is None or not is_pending(current) or not _is_same(current, pod):
+            return None
+        known = pods.condition(current, "PodScheduled") or {}
+        waited = 0.0
+        if known.get("reason") == _ERROR:
+            waited = (self._clock.now() - pods.moment(known["lastTransitionTime"])).total_seconds()
+        done = await self._handle_failure(key, current, why, reason=_ERROR)
+        if not done.requeue_after:
+            return done
+        return Result(requeue_after=min(max(waited, _RETRY_SOON), _RETRY_LATE))
 
     async def _prepare_devices(
         self, pod: Object, devices: Devices, plan: Plan, node: str
@@ -423,6 +441,10 @@ def _with_condition(
             conditions[index] = {"lastProbeTime": present.get("lastProbeTime"), **made}
             return conditions
     return [*conditions, made]
+
+
+def _is_same(one: Object, other: Object) -> bool:
+    return bool(one["metadata"]["uid"] == other["metadata"]["uid"])
 
 
 def _is_placed_anew(old: Object, new: Object) -> bool:

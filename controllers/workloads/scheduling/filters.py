@@ -5,7 +5,7 @@ Follows the plug-ins of pkg/scheduler/framework/plugins.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from inkube.client import Object
@@ -73,6 +73,8 @@ class PendingPod:
         self._nodes = nodes
         self._counts: dict[int, Counter[str]] = {}
         """Identity of a term or constraint → domain → number of matching pods."""
+        self._affine: Counter[tuple[str, str | None]] | None = None
+        """Label and its value → number of pods that match all affinity terms."""
 
     def refusal(self, node: Node) -> Refusal | None:
         """Return the first refusal of the node, or None if the pod fits, also after the pods that
@@ -173,20 +175,25 @@ class PendingPod:
                     counts[domain] += sum(
                         self._is_counted(constraint, there) for there in each.pods.values()
                     )
-        gone = sum(self._is_counted(constraint, each) for each in self._missing(node))
-        if not gone:
+        more = sum(
+            sign for each, sign in self._differences(node) if self._is_counted(constraint, each)
+        )
+        if not more:
             return counts
         counts = Counter(counts)
-        counts[node.labels[key]] -= gone
+        counts[node.labels[key]] += more
         return counts
 
-    def _missing(self, node: Node) -> list[PodOnNode]:
-        """Return the pods that a hypothetical node lacks (`Node.without`); empty
-        for a real node."""
+    def _differences(self, node: Node) -> list[tuple[PodOnNode, int]]:
+        """Return what distinguishes a hypothetical node from the real one: pods that it lacks
+        (`Node.without`) with -1, and pods that it also has (`Node.with_pods`) with 1."""
         real = self._nodes.get(node.name)
         if real is None or real is node:
             return []
-        return [each for uid, each in real.pods.items() if uid not in node.pods]
+        return [
+            *((each, -1) for uid, each in real.pods.items() if uid not in node.pods),
+            *((each, 1) for uid, each in node.pods.items() if uid not in real.pods),
+        ]
 
     def _may_spread_to(self, constraint: Object, node: Node) -> bool:
         honors_affinity = constraint.get("nodeAffinityPolicy", "Honor") == "Honor"
@@ -213,40 +220,72 @@ class PendingPod:
         )
 
     def _near_others(self, node: Node) -> Refusal | None:
-        for term in self._affinity_terms:
-            if not self._is_near(term, node):
-                return Refusal(("node(s) didn't match pod affinity rules",))
+        if self._affinity_terms and not self._is_near(node):
+            return Refusal(("node(s) didn't match pod affinity rules",))
         for term in self.as_placed.anti_affinity:
-            if self._has_match(term, self.as_placed, node):
+            if self._has_match(term, node):
                 text = "node(s) didn't match pod anti-affinity rules"
                 return Refusal((text,), curable=True)
-        gone = {each.uid for each in self._missing(node)}
-        for other, each in self._nodes.exclusive():
-            if each.uid in gone:
-                continue
+        for other, each in self._exclusive(node):
             for term in each.anti_affinity:
                 if _same_domain(term, node, other) and self._concerns(term, each, self.as_placed):
                     text = "node(s) didn't satisfy existing pods anti-affinity rules"
                     return Refusal((text,), curable=True)
         return None
 
-    def _is_near(self, term: Object, node: Node) -> bool:
-        """Return whether the node's domain has a pod that matches the affinity term. Without any
-        such pod, a pod that matches its own term can be the first."""
-        if node.labels.get(term["topologyKey"]) is None:
-            return False
-        if self._has_match(term, self.as_placed, node):
-            return True
-        anywhere = any(self._matches(term).values())
-        return not anywhere and self._concerns(term, self.as_placed, self.as_placed)
+    def _exclusive(self, node: Node) -> Iterator[tuple[Node, PodOnNode]]:
+        """Yield the pods with required anti-affinity, with their nodes."""
+        differences = self._differences(node)
+        gone = {each.uid for each, sign in differences if sign < 0}
+        yield from (
+            (other, each) for other, each in self._nodes.exclusive() if each.uid not in gone
+        )
+        yield from ((node, each) for each, sign in differences if sign > 0 and each.anti_affinity)
 
-    def _has_match(self, term: Object, holder: PodOnNode, node: Node) -> bool:
-        """Return whether the node's domain has a pod that matches the term."""
+    def _is_near(self, node: Node) -> bool:
+        """Return whether the node's domains have pods that match the affinity terms. Without any
+        such pod, a pod that matches its own terms can be the first (satisfyPodAffinity)."""
+        places = [_domain(term, node) for term in self._affinity_terms]
+        if any(value is None for _, value in places):
+            return False
+        counts = self._affine_pods()
+        more = sum(sign for each, sign in self._differences(node) if self._is_affine(each))
+        if more:
+            counts = Counter(counts)
+            for place in places:
+                counts[place] += more
+        if all(counts[place] > 0 for place in places):
+            return True
+        return not any(counts.values()) and self._is_affine(self.as_placed)
+
+    def _affine_pods(self) -> Counter[tuple[str, str | None]]:
+        """Return the number of pods that match all affinity terms, by domain."""
+        if self._affine is None:
+            self._affine = Counter(
+                place
+                for node in self._nodes
+                for each in node.pods.values()
+                if self._is_affine(each)
+                for term in self._affinity_terms
+                if (place := _domain(term, node))[1] is not None
+            )
+        return self._affine
+
+    def _is_affine(self, other: PodOnNode) -> bool:
+        """Return whether a pod matches all affinity terms (podMatchesAllAffinityTerms)."""
+        return all(self._concerns(term, self.as_placed, other) for term in self._affinity_terms)
+
+    def _has_match(self, term: Object, node: Node) -> bool:
+        """Return whether the node's domain has a pod that matches one of this pod's terms."""
         domain = node.labels.get(term["topologyKey"])
         if domain is None:
             return False
-        gone = sum(self._concerns(term, holder, each) for each in self._missing(node))
-        return self._matches(term)[domain] > gone
+        more = sum(
+            sign
+            for each, sign in self._differences(node)
+            if self._concerns(term, self.as_placed, each)
+        )
+        return self._matches(term)[domain] + more > 0
 
     def _matches(self, term: Object) -> Counter[str]:
         """Return the number of pods that match one of this pod's terms, by domain."""
@@ -306,7 +345,7 @@ class PendingPod:
                 total += each["weight"]
         for member, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
             for each in (affinity.get(member) or {}).get(_PREFERRED) or ():
-                if self._has_match(each["podAffinityTerm"], self.as_placed, node):
+                if self._has_match(each["podAffinityTerm"], node):
                     total += sign * each["weight"]
         return total
 
@@ -316,6 +355,11 @@ _DEVICE_WEIGHT = 200
 _UNSAID = {CPU: 100, "memory": 200 * 2**20}
 """The assumed requests of a pod without requests, so that such pods are distributed
 (GetNonzeroRequests)."""
+
+
+def _domain(term: Object, node: Node) -> tuple[str, str | None]:
+    """Return the label of a term and its value on a node, None without it."""
+    return term["topologyKey"], node.labels.get(term["topologyKey"])
 
 
 def _same_domain(term: Object, node: Node, other: Node) -> bool:

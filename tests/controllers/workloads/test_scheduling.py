@@ -340,3 +340,92 @@ def test_requests_are_those_of_the_containers_or_of_what_starts_them():
 def test_tolerations_fit_taints(toleration, tolerated):
     taint = {"key": "a", "value": "x", "effect": "NoSchedule"}
     assert matching.is_tolerated(toleration, taint) is tolerated
+
+
+def _policy(expression):
+    """Return a policy about bindings of pods, with its binding."""
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods/binding"],
+    }
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression, "message": "not there"}],
+    }
+    group = {"apiVersion": "admissionregistration.k8s.io/v1"}
+    binding = {"policyName": "b", "validationActions": ["Deny"]}
+    return (
+        {**group, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "b"}, "spec": spec},
+        {
+            **group,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "b"},
+            "spec": binding,
+        },
+    )
+
+
+def test_a_pod_whose_binding_is_refused_is_tried_again(kube):
+    for each in _policy("object.target.name != 'kube-node-1'"):
+        kube.client.create(each)
+    kube.client.create(w.pod(nodeSelector={"kubernetes.io/hostname": "kube-node-1"}))
+    kube.settled()
+    [condition] = kube.client.get(w.PODS, "p", "default")["status"]["conditions"]
+    assert (condition["reason"], condition["message"].partition("'")[0]) == (
+        "SchedulerError",
+        'running Bind plugin "DefaultBinder": pods "p" is forbidden: ValidatingAdmissionPolicy ',
+    )
+    kube.advance(3)
+    kube.client.delete("admissionregistration.k8s.io/v1/validatingadmissionpolicybindings", "b")
+    kube.advance(11)
+    assert placed(kube, "p") == "kube-node-1"
+
+
+def _near(*labels, topology="kubernetes.io/hostname"):
+    """Return the affinity to pods, with a term for each label."""
+    terms = [
+        {"labelSelector": {"matchLabels": {each: "yes"}}, "topologyKey": topology}
+        for each in labels
+    ]
+    return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def test_pods_that_are_wanted_match_every_term_of_the_affinity(kube):
+    node = {"kubernetes.io/hostname": "kube-node-1"}
+    for label in ("a", "b"):
+        kube.client.create(w.pod(label, labels={label: "yes"}, nodeSelector=node))
+    kube.settled()
+    kube.client.create(w.pod("p", affinity=_near("a", "b")))
+    kube.settled()
+    assert "2 node(s) didn't match pod affinity rules" in why(kube, "p")
+    kube.client.create(w.pod("both", labels={"a": "yes", "b": "yes"}, nodeSelector=node))
+    kube.settled()
+    assert placed(kube, "p") == "kube-node-1"
+
+
+def test_the_only_pod_that_is_wanted_can_be_preempted_by_one_that_matches_itself(kube):
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, high=9)
+    labels = {"a": "yes"}
+    on_tiny(kube, "low", "900m", labels=labels)
+    on_tiny(kube, "high", "900m", labels=labels, affinity=_near("a"))
+    kube.advance(40)
+    assert placed(kube, "high") == "tiny"
+
+
+def test_pods_that_are_nominated_to_a_node_keep_others_away_by_anti_affinity(kube):
+    size = {"cpu": "2", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, high=9)
+    slow = {"pod-delete.stage.kwok.x-k8s.io/delay": "10s"}
+    port = [{"name": "c", "image": "i", "ports": [{"containerPort": 80, "hostPort": 8080}]}]
+    on_tiny(kube, "low", "0", annotations=slow, containers=port)
+    [term] = _near("a")["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    apart = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    on_tiny(kube, "high", "0", affinity=apart, containers=port)
+    assert kube.client.get(w.PODS, "high", "default")["status"]["nominatedNodeName"] == "tiny"
+    on_tiny(kube, "other", "0", labels={"a": "yes"}, priorityClassName="low")
+    assert "1 node(s) didn't satisfy existing pods anti-affinity rules" in why(kube, "other")
