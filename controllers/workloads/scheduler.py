@@ -252,7 +252,9 @@ class Scheduler:
         """Report an error of a step after the choice of the node, and try the pod again soon
         (handleBindingCycleError). A pod that ended, or that somebody else placed, has an event."""
         current = self._pods.get(key)
-        if current is None or not is_pending(current) or not _is_same(current, pod):
+        if current is None or current["metadata"]["uid"] != pod["metadata"]["uid"]:
+            return None
+        if not is_pending(current):
             return None
         known = pods.condition(current, "PodScheduled") or {}
         waited = 0.0
@@ -441,10 +443,6 @@ def _with_condition(
             conditions[index] = {"lastProbeTime": present.get("lastProbeTime"), **made}
             return conditions
     return [*conditions, made]
-
-
-def _is_same(one: Object, other: Object) -> bool:
-    return bool(one["metadata"]["uid"] == other["metadata"]["uid"])
 
 
 def _is_placed_anew(old: Object, new: Object) -> bool:

@@ -3,11 +3,13 @@
 Follows pkg/scheduler/framework/preemption and plugins/defaultpreemption.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
 from inkube.client import Object
+from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.capacity import Node, PodOnNode
 from inkube.controllers.workloads.scheduling.filters import FittingNodes, PendingPod, Refusal
 from inkube.controllers.workloads.scheduling.nodes import Nodes
@@ -16,6 +18,8 @@ NO_CLAIMS = "no new claims to deallocate"
 """What the plugin of dynamic resources says of a pod without claims, before the preemption."""
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
+_OFFSET = 2**31
+"""What makes every priority positive, so that each victim counts."""
 
 
 class Victims(NamedTuple):
@@ -26,13 +30,25 @@ class Victims(NamedTuple):
     violations: int
 
     def cost(self) -> tuple[object, ...]:
-        """Return a sort key. The node with the lowest cost is chosen (pickOneNodeForPreemption)."""
+        """Return a sort key. The node with the lowest cost is chosen (pickOneNodeForPreemption):
+        fewer pods are better than lower priorities of the others, and late starts are better."""
         priorities = sorted((each.priority for each in self.pods), reverse=True)
-        return self.violations, priorities[:1], sum(priorities), len(priorities), self.node.name
+        total = sum(each + _OFFSET for each in priorities)
+        started = min(
+            (_start(each) for each in self.pods if each.priority == priorities[0]),
+            default=math.inf,
+        )
+        return self.violations, priorities[:1], total, -started, self.node.name
 
 
 Budgets = Callable[[Object], list[tuple[str, int]]]
 """A pod → its disruption budgets: the uid and the allowed disruptions of each."""
+
+
+def _start(each: PodOnNode) -> float:
+    """Return the seconds of the time at which a pod started, infinity before that."""
+    text = (each.pod.get("status") or {}).get("startTime")
+    return pods.moment(text).timestamp() if text else math.inf
 
 
 def not_helpful(count: int) -> str:
@@ -52,10 +68,10 @@ def choose_victims(
             why.append(_NOT_HELPFUL)
             continue
         victims = _victims_on(wish, node, budgets)
-        if victims is None:
-            why.append(_NO_VICTIMS)
-        else:
+        if isinstance(victims, Victims):
             found.append(victims)
+        else:
+            why += victims.reasons
     if found:
         return min(found, key=Victims.cost), ""
     counts = Counter(why)
@@ -63,17 +79,18 @@ def choose_victims(
     return None, f"preemption: 0/{len(nodes)} nodes are available: {told}."
 
 
-def _victims_on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | None:
-    """Remove all pods with a lower priority, then keep as many as possible (selectVictimsOnNode).
+def _victims_on(wish: PendingPod, node: Node, budgets: Budgets) -> Victims | Refusal:
+    """Remove all pods with a lower priority, then keep as many as possible (SelectVictimsOnNode).
 
-    Returns None if the pod does not fit even without them.
+    Returns the refusal of the node if the pod does not fit even without them.
     """
     lesser = [each for each in node.pods.values() if each.priority < wish.as_placed.priority]
     if not lesser:
-        return None
+        return Refusal((_NO_VICTIMS,))
     gone = {each.uid for each in lesser}
-    if _refusal_without(wish, node, gone) is not None:
-        return None
+    refused = _refusal_without(wish, node, gone)
+    if refused is not None:
+        return refused
     left: dict[str, int] = {}
     breaking: list[PodOnNode] = []
     harmless: list[PodOnNode] = []

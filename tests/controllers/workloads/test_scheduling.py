@@ -4,6 +4,7 @@ import pytest
 import workloads as w
 
 from inkube.controllers.workloads import capacity, matching
+from inkube.controllers.workloads.scheduling import preemption
 
 pytestmark = pytest.mark.kube_workloads()
 
@@ -414,6 +415,49 @@ def test_the_only_pod_that_is_wanted_can_be_preempted_by_one_that_matches_itself
     on_tiny(kube, "high", "900m", labels=labels, affinity=_near("a"))
     kube.advance(40)
     assert placed(kube, "high") == "tiny"
+
+
+def test_a_pod_that_no_preemption_helps_is_told_what_the_node_lacks_then(kube):
+    size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
+    with_priorities(kube, low=1, high=9)
+    on_tiny(kube, "low", "900m")
+    kept = w.pod("kept", containers=asking("50m"), nodeName="tiny", priorityClassName="high")
+    kube.client.create(kept)
+    on_tiny(kube, "high", "980m")
+    assert why(kube, "high").endswith(
+        "preemption: 0/3 nodes are available: 1 Insufficient cpu, "
+        "2 Preemption is not helpful for scheduling."
+    )
+
+
+def _victim(name, priority, started=None):
+    made = w.pod(name, priority=priority)
+    made["metadata"]["uid"] = name
+    made["status"] = {"startTime": f"2026-01-01T00:00:{started}Z"} if started else {}
+    return capacity.PodOnNode(made)
+
+
+@pytest.mark.parametrize(
+    ("better", "worse"),
+    [
+        (
+            [_victim("a", 5), _victim("b", 4)],
+            [_victim(each, 0) for each in "cd"] + [_victim("e", 5)],
+        ),
+        ([_victim("a", 5), _victim("b", 1)], [_victim("c", 5), _victim("d", 2)]),
+        ([_victim("a", 5, "09")], [_victim("b", 5, "08")]),
+        ([_victim("a", 5)], [_victim("b", 5, "08")]),
+        (
+            [_victim("a", 5, "09"), _victim("b", 4, "01")],
+            [_victim("c", 5, "08"), _victim("d", 4, "07")],
+        ),
+    ],
+)
+def test_victims_are_few_then_of_low_priority_then_young(better, worse):
+    first, second = (capacity.Node(w.node(name)) for name in ("n1", "n2"))
+    found = [preemption.Victims(first, worse, 0), preemption.Victims(second, better, 0)]
+    assert min(found, key=preemption.Victims.cost).pods == better
 
 
 def test_pods_that_are_nominated_to_a_node_keep_others_away_by_anti_affinity(kube):
