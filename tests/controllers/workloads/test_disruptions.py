@@ -54,7 +54,8 @@ def test_a_job_does_not_count_pods_that_were_disrupted(kube):
     notes = {"pod-complete.stage.kwok.x-k8s.io/delay": "1h"}
     pods = w.template(restartPolicy="Never", nodeSelector=only, annotations=notes)
     policy = {"backoffLimit": 0, "podFailurePolicy": {"rules": [rule]}}
-    kube.client.create(w.job(template=pods, **policy))
+    job = w.job(template=pods)
+    kube.client.create({**job, "spec": {**job["spec"], **policy}})
     kube.settled()
     [first] = kube.client.list(w.PODS)
     taint = {"key": "broken", "effect": "NoExecute"}
