@@ -22,8 +22,8 @@ class LocalBlock(Model):
     path: str = Field(default="", description="The directory, inside one that the server permits.")
 
 
-class GitBlock(Model):
-    """A git server with http(s), or a bare repository in a file."""
+class _Remote(Model):
+    """What repositories of all providers have."""
 
     url: str = Field(
         default="",
@@ -33,67 +33,42 @@ class GitBlock(Model):
         "", description="The branch to sync. If empty, the server sets the default branch."
     )
     path: str = Field("", description="The directory to sync. If empty, the whole repository.")
+
+
+class GitBlock(_Remote):
+    """A git server with http(s), or a bare repository in a file."""
+
     token_user: str = Field("", description="The user name for the token.")
 
 
-class GitHubBlock(Model):
+class GitHubBlock(_Remote):
     """A repository on GitHub."""
 
-    url: str = Field(
-        default="",
-        description="The URL of the repository, such as https://github.com/owner/repository.",
-    )
     branch: str = Field("", description="The branch to sync. Required.")
-    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
     generate_dashboard_previews: bool = Field(
         default=False, description="Whether pull requests show images. This server creates none."
     )
 
 
-class GitHubEnterpriseBlock(Model):
+class GitHubEnterpriseBlock(_Remote):
     """A repository on a GitHub Enterprise server."""
 
     server_url: str = Field(
         "", description="The URL of the server. If empty, that of the repository."
     )
-    url: str = Field(
-        default="",
-        description="The URL of the repository, such as https://github.com/owner/repository.",
-    )
-    branch: str = Field(
-        "", description="The branch to sync. If empty, the server sets the default branch."
-    )
-    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
 
 
-class BitbucketBlock(Model):
+class BitbucketBlock(_Remote):
     """A repository on Bitbucket."""
 
-    url: str = Field(
-        default="",
-        description="The URL of the repository, such as https://github.com/owner/repository.",
-    )
-    branch: str = Field(
-        "", description="The branch to sync. If empty, the server sets the default branch."
-    )
-    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
     token_user: str = Field("", description="The user name for the token.")
     email: str = Field(
         "", description="The email address of the account, for tokens that need one."
     )
 
 
-class GitLabBlock(Model):
+class GitLabBlock(_Remote):
     """A repository on GitLab."""
-
-    url: str = Field(
-        default="",
-        description="The URL of the repository, such as https://github.com/owner/repository.",
-    )
-    branch: str = Field(
-        "", description="The branch to sync. If empty, the server sets the default branch."
-    )
-    path: str = Field("", description="The directory to sync. If empty, the whole repository.")
 
 
 RemoteBlock = GitBlock | GitHubBlock | GitHubEnterpriseBlock | BitbucketBlock | GitLabBlock

@@ -376,16 +376,8 @@ def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
             super().connect()
             _check(self, is_guarded=self.is_guarded)
 
-    class Encrypted(HTTPSConnection):
-        is_guarded = False
-
-        def _new_conn(self) -> Any:
-            self.is_guarded = True
-            return _connect(self, guard)
-
-        def connect(self) -> None:
-            super().connect()
-            _check(self, is_guarded=self.is_guarded)
+    class Encrypted(Plain, HTTPSConnection):
+        pass
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
