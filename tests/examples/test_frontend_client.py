@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import boats
 import pytest
 import typescript
 from patience import SECONDS, within
@@ -157,57 +158,32 @@ async def test_a_request_to_an_unreachable_server_is_repeated(page, tmp_path):
     assert state["generation"] == 1
 
 
-CRD = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "boats.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "boats", "singular": "boat", "kind": "Boat"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "x-kubernetes-validations": [
-                            {"rule": "self.spec.color != 'none'", "message": "a boat has a color"}
-                        ],
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "required": ["color"],
-                                "x-kubernetes-validations": [
-                                    {"rule": "self.color != 'odd'", "message": "odd boats sink"},
-                                    {
-                                        "rule": "self.color != 'red'",
-                                        "message": "red is taken",
-                                        "fieldPath": ".color",
-                                    },
-                                ],
-                                "properties": {
-                                    "color": {"type": "string"},
-                                    "crew": {
-                                        "type": "array",
-                                        "items": {
-                                            "type": "object",
-                                            "properties": {
-                                                "age": {"type": "integer", "minimum": 16}
-                                            },
-                                        },
-                                    },
-                                },
-                            }
-                        },
-                    }
-                },
-            }
-        ],
+SPEC = {
+    "type": "object",
+    "required": ["color"],
+    "x-kubernetes-validations": [
+        {"rule": "self.color != 'odd'", "message": "odd boats sink"},
+        {"rule": "self.color != 'red'", "message": "red is taken", "fieldPath": ".color"},
+    ],
+    "properties": {
+        "color": {"type": "string"},
+        "crew": {
+            "type": "array",
+            "items": {
+                "type": "object", "properties": {"age": {"type": "integer", "minimum": 16}},
+            },
+        },
     },
-}
+}  # fmt: skip
+CRD = boats.definition(
+    {
+        "type": "object",
+        "x-kubernetes-validations": [
+            {"rule": "self.spec.color != 'none'", "message": "a boat has a color"}
+        ],
+        "properties": {"spec": SPEC},
+    }
+)
 POLICY = {
     "apiVersion": "admissionregistration.k8s.io/v1",
     "kind": "ValidatingAdmissionPolicy",
