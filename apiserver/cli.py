@@ -267,10 +267,7 @@ def _values(arguments: dict[str, Any]) -> Any:
 
 
 async def _serve(
-    options: Options,
-    target: Path,
-    style: str,
-    code: "commands.reloading.Code | None" = None,
+    options: Options, target: Path, style: str, code: "commands.reloading.Code | None" = None
 ) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -295,11 +292,7 @@ async def _serve(
 
 
 async def _serve_code(
-    options: Options,
-    target: Path,
-    style: str,
-    stop: asyncio.Event,
-    code: "commands.reloading.Code",
+    options: Options, target: Path, style: str, stop: asyncio.Event, code: "commands.reloading.Code"
 ) -> None:
     """Serve the kinds of a module. After each change of its code, start a new server on the same
     data."""

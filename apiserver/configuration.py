@@ -295,8 +295,7 @@ class ServerOptions:
         "first one has the default family.",
     )
     runtime_config: Sequence[str] = option(
-        (),
-        "Built-in versions that are not served, such as `batch/v1=false`.",
+        (), "Built-in versions that are not served, such as `batch/v1=false`."
     )
     service_node_port_range: str = option(
         "30000-32767",

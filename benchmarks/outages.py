@@ -116,10 +116,7 @@ async def _of_the_world() -> float:
 
 def _server(clock: FakeClock) -> APIServer:
     return APIServer(
-        clock=clock,
-        allow_private_hosts=True,
-        outside_timeout=PATIENCE,
-        recheck_healthy=INTERVAL,
+        clock=clock, allow_private_hosts=True, outside_timeout=PATIENCE, recheck_healthy=INTERVAL
     )
 
 

@@ -108,11 +108,7 @@ def bare(answer: bytes) -> Iterator[Server]:
 @contextmanager
 def _started(command: list[str], python: str = sys.executable) -> Iterator[Server]:
     process = subprocess.Popen(
-        [python, "-m", *command],
-        stdout=subprocess.PIPE,
-        text=True,
-        bufsize=1,
-        env=environment(),
+        [python, "-m", *command], stdout=subprocess.PIPE, text=True, bufsize=1, env=environment()
     )
     try:
         assert process.stdout is not None

@@ -93,12 +93,7 @@ class Client(Protocol):
         ...
 
     async def list(
-        self,
-        resource: Kind,
-        namespace: str | Selection = "",
-        *,
-        labels: str = "",
-        fields: str = "",
+        self, resource: Kind, namespace: str | Selection = "", *, labels: str = "", fields: str = ""
     ) -> ObjectList:
         """Return all objects, or those of a namespace, at one revision: a list with a
         `resource_version`. `labels` and `fields` are selectors.

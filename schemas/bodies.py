@@ -78,10 +78,7 @@ def decode_object(
     """
     try:
         decoded = decode(
-            body,
-            media,
-            want_duplicates=want_duplicates,
-            number_texts=typed_group is not None,
+            body, media, want_duplicates=want_duplicates, number_texts=typed_group is not None
         )
     except DecodeError as error:
         raise _unreadable(body, media, kind, error.text) from error

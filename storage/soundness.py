@@ -87,11 +87,7 @@ def breaks(path: Path) -> list[Break]:
 def changed(path: Path, revision: int) -> str:
     """Return how the content of a file differs from that of a log up to a revision, which servers
     wrote, or "". Raises sqlite3.Error or OSError."""
-    damaged = [
-        *structure(path),
-        *breaks(path),
-        *rows(path, lambda data, revision: True),
-    ]
+    damaged = [*structure(path), *breaks(path), *rows(path, lambda data, revision: True)]
     if damaged:
         return str(damaged[0])
     return end(path, revision)
@@ -144,10 +140,7 @@ def contradictions(connection: sqlite3.Connection) -> Iterator[Break]:
         else:
             living[key] = revision
     if first(connection, MARK, "boundary") == compacted:
-        kept, found = (
-            first(connection, MARK, "kept"),
-            first(connection, KEPT, compacted),
-        )
+        kept, found = (first(connection, MARK, "kept"), first(connection, KEPT, compacted))
         if kept is not None and kept != found:
             yield Break(compacted, f"{found} objects are there of {kept} that the compaction up to "
                         f"revision {compacted} left")  # fmt: skip

@@ -57,8 +57,7 @@ RULES = (
         '"about", not "of"',
     ),
     _rule(
-        r"(?:^|(?<=[.;:!?] ))[Ww]hat (?!.*\?)",
-        "a clause with what is no subject: name the thing",
+        r"(?:^|(?<=[.;:!?] ))[Ww]hat (?!.*\?)", "a clause with what is no subject: name the thing"
     ),
     _rule(r"(?:^|(?<=[.;:!?] ))[Ww]ho (?!.*\?)", "name the user or the program"),
     _rule(

@@ -14,10 +14,7 @@ from pathlib import Path
 
 VENDOR = Path(__file__).parent.parent / "apiserver/console/assets/vendor"
 PACKAGES = {
-    "preact@11.2.0": {
-        "dist/preact.mjs": "preact.js",
-        "hooks/dist/hooks.mjs": "hooks.js",
-    },
+    "preact@11.2.0": {"dist/preact.mjs": "preact.js", "hooks/dist/hooks.mjs": "hooks.js"},
     "htm@3.1.1": {"dist/htm.mjs": "htm.js"},
     "js-yaml@5.5.0": {"dist/browser/js-yaml.esm.min.mjs": "js-yaml.js"},
 }

@@ -85,9 +85,7 @@ class ServerActions(control.Actions):
             await self._server.settled(within)
         except TimeoutError as error:
             raise status.StatusError(
-                504,
-                status.Reason.TIMEOUT,
-                f"not settled within {within:g} s; {self._waits()}",
+                504, status.Reason.TIMEOUT, f"not settled within {within:g} s; {self._waits()}"
             ) from error
         return self._store.revision
 

@@ -71,9 +71,7 @@ def root(name: str, key: ec.EllipticCurvePrivateKey, valid: timedelta) -> bytes:
 def secret(key: ec.EllipticCurvePrivateKey) -> bytes:
     """Return a private key as PEM."""
     return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

@@ -10,10 +10,7 @@ from inkube.schemas import builtin
 from inkube.schemas.objects import Object
 
 _ADMISSION = "admissionregistration.k8s.io"
-FIRST = (
-    ("", "namespaces"),
-    ("apiextensions.k8s.io", "customresourcedefinitions"),
-)
+FIRST = (("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions"))
 """Kinds that are always captured, and first, because other objects depend on them."""
 WEBHOOKS = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 LEFT_OUT: Mapping[tuple[str, str], str] = {

@@ -112,12 +112,7 @@ class InProcessClient:
             return await self._shown(request, self._registry.get(request))
 
     async def list(
-        self,
-        resource: Kind,
-        namespace: str | Selection = "",
-        *,
-        labels: str = "",
-        fields: str = "",
+        self, resource: Kind, namespace: str | Selection = "", *, labels: str = "", fields: str = ""
     ) -> ObjectList:
         selection = selection_of(namespace, labels, fields)
         request = self._request("list", resource, selection.namespace or self._default_namespace)
@@ -207,11 +202,7 @@ class InProcessClient:
             return await self._write(request, changes.Create(request, body))
 
     async def update(
-        self,
-        obj: "Object | models.Resource",
-        *,
-        subresource: str = "",
-        dry_run: bool = False,
+        self, obj: "Object | models.Resource", *, subresource: str = "", dry_run: bool = False
     ) -> Object:
         is_status = subresource == "status"
         original = _as_dict(obj)

@@ -202,11 +202,7 @@ def _show_applied(outcome: Outcome) -> None:
 
 
 async def _plan(
-    data: Path,
-    *,
-    manifest_list: Sequence[Manifest],
-    options: PlanOptions,
-    workloads: bool,
+    data: Path, *, manifest_list: Sequence[Manifest], options: PlanOptions, workloads: bool
 ) -> Plan:
     snapshot = await sources.snapshots.load(data)
     versions = captured.read(data, snapshot.revision)

@@ -58,9 +58,7 @@ class _InputProblem(click.ClickException):
     help="Leave out objects of this kind, such as Secret or apps/v1/Deployment.",
 )
 @click.option(
-    "--ignore-missing-definitions",
-    is_flag=True,
-    help="Leave out objects whose kind is not known.",
+    "--ignore-missing-definitions", is_flag=True, help="Leave out objects whose kind is not known."
 )
 @click.option("--warn-unknown", is_flag=True, help="Only warn about unknown and repeated fields.")
 @click.option(

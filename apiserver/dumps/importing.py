@@ -101,10 +101,7 @@ async def _import(
         kinds = Kinds(staging, findings, meta.format_time(dump.time))
         loader = Loader(log, staging, kinds, findings)
         revision = await loader.load(
-            dump,
-            earlier,
-            secrets=options.secrets,
-            report=lambda done: report("loaded", done),
+            dump, earlier, secrets=options.secrets, report=lambda done: report("loaded", done)
         )
     generated = [crd["metadata"]["name"] for crd in kinds.generated]
     return Imported(

@@ -56,10 +56,7 @@ async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
 
 
 async def run(
-    scenario: Scenario,
-    start: Snapshot,
-    plan: Plan | None = None,
-    expected: Expected | None = None,
+    scenario: Scenario, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
 ) -> Result:
     """Run a scenario from the state `start`, or, if the plan has a moment, the rest of it."""
     log = TestLog()

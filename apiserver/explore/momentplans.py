@@ -132,11 +132,7 @@ def _fault(each: Change) -> Object:
         match["namespaces"] = [meta["namespace"]]
     if not meta.get("generateName"):
         match["names"] = [meta["name"]]
-    return {
-        "match": match,
-        "when": {"skip": each.number - 1, "times": 1},
-        "controllers": True,
-    }
+    return {"match": match, "when": {"skip": each.number - 1, "times": 1}, "controllers": True}
 
 
 def _resource(each: Change) -> str:

@@ -107,9 +107,7 @@ def occurrences(steps: Sequence[Iterable[RequestRecord]]) -> list[Occurrence]:
     return found
 
 
-def created(
-    steps: Sequence[Iterable[RequestRecord]],
-) -> dict[tuple[int, Write], dict[str, Any]]:
+def created(steps: Sequence[Iterable[RequestRecord]]) -> dict[tuple[int, Write], dict[str, Any]]:
     """Return the bodies of named objects that are created in each step, as far as they are JSON."""
     return {
         (step, write_of(record)): record.body

@@ -33,10 +33,7 @@ _ON_EXISTING = frozenset({"update", "patch", "delete"})
 
 
 def plans(
-    scenario: Scenario,
-    writes: Sequence[Occurrence],
-    reference: Result,
-    others: Sequence[Plan] = (),
+    scenario: Scenario, writes: Sequence[Occurrence], reference: Result, others: Sequence[Plan] = ()
 ) -> list[Plan]:
     """Return all plans, `others` among them. Within each category, they are in the order of the
     run; categories take turns, so that a small budget meets each of them."""

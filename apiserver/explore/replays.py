@@ -76,8 +76,7 @@ def _controller(case: Scenario) -> _Code:
     ):
         return _Code(f"InProcess({dict(controller.options)!r})")
     return _Code(
-        "CONTROLLER",
-        f"from conftest import CONTROLLER  # that of your scenario: {controller.name}",
+        "CONTROLLER", f"from conftest import CONTROLLER  # that of your scenario: {controller.name}"
     )
 
 

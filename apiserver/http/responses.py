@@ -112,11 +112,7 @@ def error(failure: StatusError, form: Form, warnings: Collection[str] = ()) -> B
 
 def plain_not_found() -> web.Response:
     """Return the response of the reference's outer mux to an unknown path."""
-    return web.Response(
-        text="404 page not found\n",
-        status=404,
-        headers=PLAIN_TEXT,
-    )
+    return web.Response(text="404 page not found\n", status=404, headers=PLAIN_TEXT)
 
 
 def unknown_path(*, plain: bool) -> web.Response:

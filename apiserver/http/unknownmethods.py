@@ -65,9 +65,7 @@ class Deferred(web.StreamResponse):
     """The response that the handler makes when this one is sent."""
 
     def __init__(
-        self,
-        request: web.BaseRequest,
-        handler: Callable[[Any], Awaitable[web.StreamResponse]],
+        self, request: web.BaseRequest, handler: Callable[[Any], Awaitable[web.StreamResponse]]
     ) -> None:
         super().__init__()
         self.force_close()
@@ -88,10 +86,7 @@ class Deferred(web.StreamResponse):
 
 
 def deferred(
-    parsed: RawRequestMessage,
-    connection: web.RequestHandler,
-    server: web.Server,
-    task: Any,
+    parsed: RawRequestMessage, connection: web.RequestHandler, server: web.Server, task: Any
 ) -> Deferred:
     """Return the response of a server to a request that its parser refused."""
     factory: Any = server.request_factory

@@ -7,12 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from inkube.apiserver.modules import installed
-from inkube.apiserver.modules.descriptions import (
-    OF_OPTIONS,
-    DeclaredModule,
-    built_in,
-    choices,
-)
+from inkube.apiserver.modules.descriptions import OF_OPTIONS, DeclaredModule, built_in, choices
 from inkube.schemas.objects import Object
 from inkube.schemas.options import Option
 

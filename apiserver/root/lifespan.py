@@ -44,10 +44,7 @@ async def lifespan(
     catalog = LiveCatalog(base.store, server_parts.core.resources)
     reconcilers.add(server_parts.core, catalog, replaced_controllers)
     first_object_triggers = reconcilers.at_first_object(
-        server_parts.core,
-        catalog,
-        replaced_controllers,
-        server_parts.defaults.restore_network,
+        server_parts.core, catalog, replaced_controllers, server_parts.defaults.restore_network
     )
     started_triggers = triggers.Triggers(
         base.store, [*first_object_triggers, *await _aggregation(server_parts)]
@@ -169,9 +166,7 @@ async def _install_options(
 
 
 async def _follow_files(
-    server_parts: Parts,
-    applied: "Iterable[manifests.Manifest]",
-    stack: contextlib.AsyncExitStack,
+    server_parts: Parts, applied: "Iterable[manifests.Manifest]", stack: contextlib.AsyncExitStack
 ) -> None:
     """Apply definitions again when their files change, until the server stops."""
     core, options = server_parts.core, server_parts.core.options

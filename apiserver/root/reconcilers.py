@@ -50,15 +50,11 @@ def at_first_object(
             Trigger("flowschemas", triggers.is_unchecked_flow_schema, add_flow_schemas),
             Trigger("prioritylevelconfigurations", triggers.is_changed, add_flow_schemas),
             Trigger(
-                "ipaddresses",
-                triggers.exists,
-                lambda: builtin.serviceips.add_addresses(manager),
+                "ipaddresses", triggers.exists, lambda: builtin.serviceips.add_addresses(manager)
             ),
             *_of_services(core, restore_network),
             Trigger(
-                "events",
-                triggers.exists,
-                lambda: builtin.expiry.add(manager, options.event_ttl),
+                "events", triggers.exists, lambda: builtin.expiry.add(manager, options.event_ttl)
             ),
         ]
     if options.controllers and options.hints:
@@ -82,9 +78,7 @@ def at_first_object(
                 lambda: builtin.quotas.add(manager, catalog, upstreams()),
             ),
             Trigger(
-                "clusterroles",
-                triggers.exists,
-                lambda: builtin.clusterroles.add(manager, client),
+                "clusterroles", triggers.exists, lambda: builtin.clusterroles.add(manager, client)
             ),
             Trigger(
                 "validatingadmissionpolicies",

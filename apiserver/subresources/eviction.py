@@ -10,14 +10,7 @@ from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import delete_options
-from inkube.apiserver.registry import (
-    MAX_ATTEMPTS,
-    DeleteOptions,
-    Registry,
-    Request,
-    changes,
-    keys,
-)
+from inkube.apiserver.registry import MAX_ATTEMPTS, DeleteOptions, Registry, Request, changes, keys
 from inkube.apiserver.subresources import posted
 from inkube.schemas import selectors, status
 from inkube.schemas.builtin import podstatus

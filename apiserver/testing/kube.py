@@ -306,11 +306,7 @@ class _Wait:
     errors."""
 
     def __init__(
-        self,
-        store: Store,
-        condition: Callable[[], Any],
-        within: float,
-        faces: Sequence[Face],
+        self, store: Store, condition: Callable[[], Any], within: float, faces: Sequence[Face]
     ) -> None:
         self._store = store
         self._condition = condition

@@ -29,8 +29,7 @@ def default(config: pytest.Config) -> Options:
     failures immediately."""
     definitions = tuple(config.getini("kube_definitions"))
     return kube.options(
-        definitions=definitions,
-        kubernetes_version=config.getini("kubernetes_version"),
+        definitions=definitions, kubernetes_version=config.getini("kubernetes_version")
     )
 
 

@@ -26,14 +26,7 @@ from inkube.controllers.client import Client, Object
 from inkube.controllers.environment import Environment, Memo
 from inkube.controllers.informer import Key
 from inkube.schemas import meta, models
-from inkube.schemas.fielderrors import (
-    OMITTED,
-    OUTAGE,
-    RATE_LIMITED,
-    SECURE,
-    FieldError,
-    is_secret,
-)
+from inkube.schemas.fielderrors import OMITTED, OUTAGE, RATE_LIMITED, SECURE, FieldError, is_secret
 from inkube.schemas.sealing import REDACTED
 
 logger = logging.getLogger(__name__)
@@ -177,10 +170,7 @@ class CheckSet(Generic[R]):
     """The live checks of a kind in their declared order, which is the order of their errors."""
 
     def __init__(
-        self,
-        model: type[R],
-        checks: Sequence[Check[R]] = (),
-        reader: SecretReader | None = None,
+        self, model: type[R], checks: Sequence[Check[R]] = (), reader: SecretReader | None = None
     ) -> None:
         self.model = model
         self.checks = tuple(checks)

@@ -67,10 +67,7 @@ def add_volumes(manager: Manager, client: Client) -> None:
 def add_classes(manager: Manager, client: Client) -> None:
     """Run volumeattributesclass-protection-controller: claims and volumes name their class."""
     claims, volumes = manager.informers.of(CLAIMS), manager.informers.of(VOLUMES)
-    indexes = [
-        claims.index(_classes_of_claim),
-        volumes.index(_classes_of_volume),
-    ]
+    indexes = [claims.index(_classes_of_claim), volumes.index(_classes_of_volume)]
 
     def is_used(volume_class: Object) -> bool:
         return any(index.keys(volume_class["metadata"]["name"]) for index in indexes)

@@ -8,11 +8,7 @@ from inkube.controllers.porch import health, repository
 from inkube.controllers.porch.git.depots import Depots
 from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.refusals import RESOURCES, RESOURCES_KIND, malformed
-from inkube.controllers.porch.types import (
-    PackageRevision,
-    PackageRevisionResources,
-    PorchPackage,
-)
+from inkube.controllers.porch.types import PackageRevision, PackageRevisionResources, PorchPackage
 from inkube.controllers.porch.variants import sets as variantsets
 from inkube.controllers.porch.variants import variants
 from inkube.controllers.porch.writes.engine import ENGINE, Engine

@@ -27,9 +27,7 @@ class Options:
         group=GROUP,
     )
     porch_enforce_readiness: bool = option(
-        False,
-        "Publish a package revision only if all its readiness gates are True.",
-        group=GROUP,
+        False, "Publish a package revision only if all its readiness gates are True.", group=GROUP
     )
     porch_sync_interval: float = option(
         0.0,

@@ -131,10 +131,7 @@ def _records(
 
 
 def _summaries(
-    repository: Object,
-    objects: Sequence[Object],
-    records: Sequence[Record],
-    old: Sequence[Object],
+    repository: Object, objects: Sequence[Object], records: Sequence[Record], old: Sequence[Object]
 ) -> tuple[int, list[Record]]:
     """Return the number of revisions after these records, and the records that update the summaries
     of packages."""

@@ -16,11 +16,7 @@ from inkube.controllers.provisioning.outside.hosts import (
     RepositoryNotFound,
 )
 from inkube.controllers.provisioning.outside.remotes import REMOTES
-from inkube.controllers.provisioning.repository_checks import (
-    VAULTS,
-    CredentialsMissing,
-    app_of,
-)
+from inkube.controllers.provisioning.repository_checks import VAULTS, CredentialsMissing, app_of
 from inkube.controllers.provisioning.types import Connection
 from inkube.kinds import (
     Forbidden,

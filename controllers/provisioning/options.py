@@ -35,8 +35,7 @@ class OutsideOptions:
         10.0, "Timeout of one request to an outside system, in seconds.", above=0
     )
     github_api_url: str = option(
-        GITHUB_API,
-        "The URL of GitHub's API, of an Enterprise server or of an emulator.",
+        GITHUB_API, "The URL of GitHub's API, of an Enterprise server or of an emulator."
     )
     bitbucket_api_url: str = option(BITBUCKET_API, "The URL of Bitbucket's API, or of an emulator.")
 

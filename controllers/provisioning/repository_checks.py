@@ -109,12 +109,7 @@ def _authorization_failure(repository: Repository) -> str | None:
     return "failed to check if authorized" if has_credentials else None
 
 
-@check(
-    Repository,
-    field="secure.token",
-    after=[connection_healthy],
-    failure=_authorization_failure,
-)
+@check(Repository, field="secure.token", after=[connection_healthy], failure=_authorization_failure)
 async def credentials_accepted(repository: Repository, run: Run[Repository]) -> Problem | None:
     """Check that the host accepts the token. `repository_reachable` reports a host that does not
     respond."""

@@ -67,10 +67,7 @@ _CONNECTION: Object = {
     "apiVersion": "provisioning.grafana.app/v0alpha1",
     "kind": "Connection",
     "metadata": {"name": "my-connection"},
-    "spec": {
-        "type": "github",
-        "github": {"appID": "123456", "installationID": "999999999"},
-    },
+    "spec": {"type": "github", "github": {"appID": "123456", "installationID": "999999999"}},
 }
 """The required private key must be added: any RSA key is accepted."""
 

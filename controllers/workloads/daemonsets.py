@@ -439,10 +439,6 @@ def add(cluster: Cluster) -> None:
         Controller(
             NAME,
             writes.patient(controller.reconcile),
-            (
-                Watch(SETS),
-                Watch(PODS, controller.of_pod),
-                Watch(NODES, controller.of_node),
-            ),
+            (Watch(SETS), Watch(PODS, controller.of_pod), Watch(NODES, controller.of_node)),
         )
     )

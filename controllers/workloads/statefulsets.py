@@ -399,10 +399,6 @@ def add(cluster: Cluster) -> None:
         Controller(
             NAME,
             writes.patient(controller.reconcile),
-            (
-                Watch(SETS),
-                Watch(PODS, controller.of_pod),
-                Watch(CLAIMS, lambda change: ()),
-            ),
+            (Watch(SETS), Watch(PODS, controller.of_pod), Watch(CLAIMS, lambda change: ())),
         )
     )

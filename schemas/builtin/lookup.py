@@ -28,9 +28,7 @@ _GROUPS: Mapping[str, _Family] = {
     "apiextensions.k8s.io": {"customresourcedefinitions": lambda: strategies.crds.Definitions},
     "apiregistration.k8s.io": {"apiservices": lambda: strategies.apiservices.Registrations},
     "apps": _APPS,
-    "autoscaling": {
-        "horizontalpodautoscalers": lambda: strategies.autoscalers.Autoscalers,
-    },
+    "autoscaling": {"horizontalpodautoscalers": lambda: strategies.autoscalers.Autoscalers},
     "batch": {"jobs": lambda: strategies.jobs.Jobs},
     "certificates.k8s.io": {
         "certificatesigningrequests": lambda: strategies.certificates.SigningRequests

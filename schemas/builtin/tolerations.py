@@ -13,9 +13,7 @@ _CONDITIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def with_defaults(
-    present: Sequence[Object],
-    not_ready: int = DEFAULT_SECONDS,
-    unreachable: int = DEFAULT_SECONDS,
+    present: Sequence[Object], not_ready: int = DEFAULT_SECONDS, unreachable: int = DEFAULT_SECONDS
 ) -> list[Object]:
     """Return these, and one of some seconds for each condition of a node that they do not
     contain."""

@@ -76,10 +76,7 @@ _NOT_ACCEPTED = conditions.condition(
     conditions.ESTABLISHED, "False", "NotAccepted", "not all names are accepted"
 )
 _INVALID_BUNDLE = conditions.condition(
-    conditions.ESTABLISHED,
-    "False",
-    "InvalidCABundle",
-    "The conversion webhook CABundle is invalid",
+    conditions.ESTABLISHED, "False", "InvalidCABundle", "The conversion webhook CABundle is invalid"
 )
 _ESTABLISHED = conditions.condition(
     conditions.ESTABLISHED, "True", "InitialNamesAccepted", "the initial names have been accepted"

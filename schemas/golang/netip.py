@@ -217,9 +217,7 @@ def _embedded(text: str, rest: str, *, groups: int, elided: bool) -> list[int]:
         )
     if groups > 6:
         raise _parse_error(
-            text,
-            "too many hex fields to fit an embedded IPv4 at the end of the address",
-            rest,
+            text, "too many hex fields to fit an embedded IPv4 at the end of the address", rest
         )
     value = _ipv4(text, rest)
     return [value >> 16, value & 0xFFFF]

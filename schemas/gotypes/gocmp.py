@@ -628,9 +628,7 @@ class _Format:
         kind = node.value.kind
         limit = (1 << self.detail >> 1) << 2 if self.mark == " " else 2 << self.detail
         opts = replace(
-            self,
-            types="composite" if kind == "struct" else "never",
-            detail=self.detail - 1,
+            self, types="composite" if kind == "struct" else "never", detail=self.detail - 1
         )
         if self.mark:
             return _Wrap("{", opts.united(node, limit), "}")
@@ -732,9 +730,7 @@ class _Format:
     def _held(self, value: _Value) -> _Records:
         limit = (1 << max(self.detail, 0) >> 1) << 2 if self.is_limited else 1 << 62
         opts = replace(
-            self,
-            types="composite" if value.kind == "struct" else "never",
-            detail=self.detail - 1,
+            self, types="composite" if value.kind == "struct" else "never", detail=self.detail - 1
         )
         made: list[_Record] = []
         for name, held in value.held:

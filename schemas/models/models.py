@@ -94,8 +94,7 @@ class FieldErrorItem(Model):
         "InternalError."
     )
     field: str = Field(
-        default="",
-        description="The path of the field to change, such as spec.github.branch.",
+        default="", description="The path of the field to change, such as spec.github.branch."
     )
     detail: str = Field(default="", description="The error as a text for users.")
     origin: str = Field(default="", description="The check or rule that found the error.")

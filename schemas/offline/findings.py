@@ -119,16 +119,7 @@ def at(
     `on_key` places it at the name of the field instead of its value.
     """
     place = read.document.place_of(read.path + (path or "apiVersion"), on_key=on_key or not path)
-    return at_place(
-        read,
-        place,
-        code,
-        message,
-        path,
-        type=type,
-        severity=severity,
-        hint=hint,
-    )
+    return at_place(read, place, code, message, path, type=type, severity=severity, hint=hint)
 
 
 def at_place(

@@ -11,13 +11,7 @@ import orjson
 
 from inkube.schemas import releases
 from inkube.schemas.objects import Object
-from inkube.schemas.ownership import (
-    comparison,
-    fieldsets,
-    mergetypes,
-    typedmerge,
-    typedvalidation,
-)
+from inkube.schemas.ownership import comparison, fieldsets, mergetypes, typedmerge, typedvalidation
 from inkube.schemas.ownership.comparison import Comparison
 from inkube.schemas.ownership.fieldsets import FieldSet
 from inkube.schemas.ownership.typedvalidation import Problem

@@ -97,8 +97,7 @@ NEWEST: sa.Executable = sa.select(log.c.revision, log.c.digest).where(
     log.c.revision == sa.select(sa.func.max(_row.c.revision)).scalar_subquery()
 )
 HEAD: sa.Executable = sa.select(
-    meta.c.value,
-    sa.select(_row.c.digest).where(_row.c.revision == meta.c.value).scalar_subquery(),
+    meta.c.value, sa.select(_row.c.digest).where(_row.c.revision == meta.c.value).scalar_subquery()
 ).where(meta.c.name == "newest")
 BASE: sa.Executable = sa.select(_compacted, sa.func.max(log.c.revision), _base)
 DIGEST: sa.Executable = sa.select(log.c.digest).where(log.c.revision == _number("revision"))

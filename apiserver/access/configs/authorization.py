@@ -38,7 +38,7 @@ _SHAPE: objects.Shape = {
                 "matchConditions": [{"expression": None}],
             },
         }
-    ],
+    ]
 }
 _MAX_CONDITIONS = 64
 _LONGEST = 30.0  # seconds that a webhook may take

@@ -79,9 +79,7 @@ def _json_web_key(key: PublicKey) -> Object:
 def new_key() -> bytes:
     """Return a new P-256 key as PEM."""
     return ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
 
 

@@ -13,13 +13,7 @@ from inkube.controllers.core import identity as leases
 from inkube.controllers.core import serviceips
 from inkube.schemas import releases
 from inkube.schemas.aggregation import registrations
-from inkube.schemas.builtin import (
-    DEFAULT_RANGES,
-    ServiceRange,
-    flowcontrol,
-    ranges_of,
-    resources,
-)
+from inkube.schemas.builtin import DEFAULT_RANGES, ServiceRange, flowcontrol, ranges_of, resources
 from inkube.schemas.objects import Object
 
 Objects = Iterator[tuple[str, Object]]

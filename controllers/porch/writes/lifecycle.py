@@ -15,13 +15,7 @@ from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import kptfile
 from inkube.controllers.porch.git.content import Update
 from inkube.controllers.porch.git.depots import Depot, Depots
-from inkube.controllers.porch.git.layout import (
-    DELETION_PROPOSED,
-    DRAFT,
-    FINAL,
-    PROPOSED,
-    PUBLISHED,
-)
+from inkube.controllers.porch.git.layout import DELETION_PROPOSED, DRAFT, FINAL, PROPOSED, PUBLISHED
 from inkube.controllers.porch.types import CONFIG
 from inkube.controllers.porch.writes.acceptance import Acceptance
 from inkube.controllers.porch.writes.addition import Addition

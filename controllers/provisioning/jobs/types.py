@@ -147,12 +147,7 @@ COLUMNS = (
 
 
 class Job(
-    Resource,
-    group=GROUP,
-    version=VERSION,
-    also_served=(BETA,),
-    zero_status={},
-    columns=COLUMNS,
+    Resource, group=GROUP, version=VERSION, also_served=(BETA,), zero_status={}, columns=COLUMNS
 ):
     """An action on the files of a repository. The server removes it when it is finished."""
 

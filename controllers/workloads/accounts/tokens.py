@@ -44,10 +44,7 @@ def add(cluster: Cluster) -> None:
             if accounts.get(Key(key.namespace, name)) is account:
                 await writes.delete(client, SECRETS, secret)
             return
-        wanted = {
-            "ca.crt": _encode(server.authority()),
-            "namespace": _encode(key.namespace),
-        }
+        wanted = {"ca.crt": _encode(server.authority()), "namespace": _encode(key.namespace)}
         data = secret.get("data") or {}
         if uid is not None and data.get("token") and wanted.items() <= data.items():
             return

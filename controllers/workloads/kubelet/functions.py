@@ -292,11 +292,7 @@ class ContainerRun:
         if self.ended is None:
             return None
         reason = "Completed" if self.exit_code == 0 else "Error"
-        return {
-            "exitCode": self.exit_code,
-            "reason": reason,
-            "finishedAt": format_time(self.ended),
-        }
+        return {"exitCode": self.exit_code, "reason": reason, "finishedAt": format_time(self.ended)}
 
 
 class Functions:

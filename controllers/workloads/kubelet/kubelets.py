@@ -10,13 +10,7 @@ from typing import Any
 from inkube.client import GVR, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.kubelet import (
-    preemption,
-    probes,
-    readiness,
-    resizes,
-    restarts,
-)
+from inkube.controllers.workloads.kubelet import preemption, probes, readiness, resizes, restarts
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
 from inkube.controllers.workloads.kubelet.claims import Claims

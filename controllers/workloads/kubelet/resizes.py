@@ -119,11 +119,7 @@ def _resized(status: Object, spec: Object, before: Object, now: str) -> Object:
     """Return the status of a container with new resources, after a restart if its policy says so
     for a resource that changes."""
     resources = spec.get("resources") or {}
-    told = {
-        **status,
-        "resources": resources,
-        "allocatedResources": resources.get("requests") or {},
-    }
+    told = {**status, "resources": resources, "allocatedResources": resources.get("requests") or {}}
     running = (status.get("state") or {}).get("running")
     if running is None or not _restarts(spec, before):
         return told

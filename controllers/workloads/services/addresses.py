@@ -117,12 +117,7 @@ def hostname(service: Object, pod: Object) -> str:
 def target(pod: Object) -> Object:
     """Return the reference of an address to its pod."""
     meta = pod["metadata"]
-    return {
-        "kind": "Pod",
-        "namespace": meta["namespace"],
-        "name": meta["name"],
-        "uid": meta["uid"],
-    }
+    return {"kind": "Pod", "namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}
 
 
 def of_pod(change: Change, services: Informer) -> Iterator[Key]:

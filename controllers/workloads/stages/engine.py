@@ -398,10 +398,7 @@ class _Player:
             return obj
         wanted = {"finalizers": after, "resourceVersion": meta["resourceVersion"]}
         return await self._parts.client.patch(
-            self._resource,
-            meta["name"],
-            meta.get("namespace", ""),
-            patch={"metadata": wanted},
+            self._resource, meta["name"], meta.get("namespace", ""), patch={"metadata": wanted}
         )
 
     async def _delete(self, obj: Object, step: stages.Delete) -> Object | None:

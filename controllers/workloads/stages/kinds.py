@@ -36,18 +36,12 @@ def _map(values: Object) -> Object:
 
 
 _EXPRESSION = _object(
-    expressionFrom=_STRING,
-    jq=_object(expression=_STRING),
-    cel=_object(expression=_STRING),
+    expressionFrom=_STRING, jq=_object(expression=_STRING), cel=_object(expression=_STRING)
 )
 _IMPERSONATION = _object(username=_STRING)
 _TERM = {"key": _STRING, "operator": _STRING, "values": _list(_STRING)}
 _PATCH = _object(
-    subresource=_STRING,
-    root=_STRING,
-    template=_STRING,
-    type=_STRING,
-    impersonation=_IMPERSONATION,
+    subresource=_STRING, root=_STRING, template=_STRING, type=_STRING, impersonation=_IMPERSONATION
 )
 _EVENT = _object(type=_STRING, reason=_STRING, message=_STRING)
 _FINALIZER = _object(["value"], value=_STRING)

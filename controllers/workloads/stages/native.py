@@ -60,9 +60,7 @@ class Natives:
         spec, own, now = pod["spec"], pod["metadata"], self._now()
         host = self._addresses.node(spec["nodeName"])
         address = self._addresses.pod(
-            spec["nodeName"],
-            host_network=bool(spec.get("hostNetwork")),
-            uid=own.get("uid", ""),
+            spec["nodeName"], host_network=bool(spec.get("hostNetwork")), uid=own.get("uid", "")
         )
         is_unready = (own.get("labels") or {}).get(UNREADY) == "true"
         why = _unready(pod) if is_unready else {"status": "True"}

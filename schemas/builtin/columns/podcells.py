@@ -96,10 +96,7 @@ def _gates(spec: Object, status: Object) -> str:
     return f"{sum(1 for gate in gates if gate in true)}/{len(gates)}"
 
 
-_ENDS = {
-    "Succeeded": "The pod has completed successfully.",
-    "Failed": "The pod failed.",
-}
+_ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 
 
 def completed(pod: Object) -> list[Object]:

@@ -471,10 +471,7 @@ def _seccomp_restricted(pod: Pod) -> Violation | None:
 
 
 def _defined(
-    identifier: str,
-    level: Level,
-    *versions: tuple[int, Check],
-    overrides: tuple[str, ...] = (),
+    identifier: str, level: Level, *versions: tuple[int, Check], overrides: tuple[str, ...] = ()
 ) -> list[Definition]:
     return [Definition(identifier, level, minor, check, overrides) for minor, check in versions]
 

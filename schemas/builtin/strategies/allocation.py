@@ -77,11 +77,7 @@ class _Allocation:
     """The assignment of items for one write of a service."""
 
     def __init__(
-        self,
-        service: Object,
-        allocator: Allocator,
-        reservation: Reservation | None,
-        before: Object,
+        self, service: Object, allocator: Allocator, reservation: Reservation | None, before: Object
     ) -> None:
         self._service = service
         self._spec = service["spec"]

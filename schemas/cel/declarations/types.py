@@ -60,11 +60,7 @@ class Type:
         return self.kind is Kind.DYN or self.kind is Kind.ERROR
 
 
-_FORMATTED_NAMES = {
-    Kind.NULL: "null",
-    Kind.TIMESTAMP: "timestamp",
-    Kind.DURATION: "duration",
-}
+_FORMATTED_NAMES = {Kind.NULL: "null", Kind.TIMESTAMP: "timestamp", Kind.DURATION: "duration"}
 
 
 def _simple(kind: Kind) -> Type:

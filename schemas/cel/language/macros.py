@@ -195,9 +195,7 @@ def _optional(macro: str) -> _Expander:
         if macro == "optMap":
             bound = Call(pos, "optional.of", (bound,))
         return Call(
-            pos,
-            "_?_:_",
-            (Call(pos, "hasValue", (), target), bound, Call(pos, "optional.none", ())),
+            pos, "_?_:_", (Call(pos, "hasValue", (), target), bound, Call(pos, "optional.none", ()))
         )
 
     return expand

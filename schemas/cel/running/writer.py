@@ -88,10 +88,7 @@ class FunctionWriter:
     """
 
     def __init__(
-        self,
-        module: Module,
-        scope: Scope,
-        translate: Callable[["FunctionWriter", Node], Code],
+        self, module: Module, scope: Scope, translate: Callable[["FunctionWriter", Node], Code]
     ) -> None:
         self.module = module
         self.scope = scope

@@ -56,10 +56,7 @@ class GitHub:
 
     async def request(self, method: str, url: str, bearer: str, body: Any = None) -> RestResponse:
         """Send one request. Raises OutsideError."""
-        headers = {
-            "Accept": "application/vnd.github+json",
-            "X-GitHub-Api-Version": "2022-11-28",
-        }
+        headers = {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
         if bearer:
             headers["Authorization"] = f"Bearer {bearer}"
         return await self._rest.request(method, url, headers, body)

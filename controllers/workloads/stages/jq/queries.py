@@ -28,11 +28,7 @@ from inkube.controllers.workloads.stages.jq.filters import (
     variable_of,
 )
 from inkube.controllers.workloads.stages.jq.functions import FUNCTIONS
-from inkube.controllers.workloads.stages.jq.values import (
-    ARITHMETIC,
-    COMPARISONS,
-    RunError,
-)
+from inkube.controllers.workloads.stages.jq.values import ARITHMETIC, COMPARISONS, RunError
 from inkube.formats import caches
 
 LONGEST = 4096

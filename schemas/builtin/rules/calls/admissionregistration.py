@@ -20,10 +20,7 @@ _NOTHING: Final = "validations or auditAnnotations must contain at least one ite
 _MUTABLE: Final = ("*", "CONNECT", "CREATE", "UPDATE")
 _PATCH_TYPES: "Final[dict[str, tuple[str, Callable[[], cel.Type]]]]" = {
     "ApplyConfiguration": ("applyConfiguration", lambda: cel.types.object_of("Object")),
-    "JSONPatch": (
-        "jsonPatch",
-        lambda: cel.types.list_of(cel.types.object_of("JSONPatch")),
-    ),
+    "JSONPatch": ("jsonPatch", lambda: cel.types.list_of(cel.types.object_of("JSONPatch"))),
 }
 """The member of a mutation of each type, and the type of its expression. The language is loaded
 with the first expression."""

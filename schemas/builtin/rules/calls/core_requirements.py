@@ -16,11 +16,7 @@ _OF_PODS = ("cpu", resourcenames.HUGE, "memory")
 
 
 def of_container(
-    requirements: Object,
-    path: str,
-    claims: Collection[str] = (),
-    *,
-    whole_pod: bool = False,
+    requirements: Object, path: str, claims: Collection[str] = (), *, whole_pod: bool = False
 ) -> list[FieldError]:
     """Return the errors of requests, limits and claims of a container, or of a pod as a whole,
     which supports fewer resources. A request must not exceed its limit. `claims`: the pod's claims.
