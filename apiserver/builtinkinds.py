@@ -1,7 +1,8 @@
 """The built-in kinds of a server.
 
-Input: the table of served kinds, a minor of Kubernetes, and the store that some strategies read.
-Output: `Resource`s at the first lookup of a kind. `root.core` calls it.
+Input: a minor of Kubernetes, options of built-in kinds, and the store that some strategies read.
+Output: the table of served kinds, which creates a `Resource` at the first lookup of a kind.
+`root.core` calls it.
 """
 
 import dataclasses
@@ -24,23 +25,22 @@ _SAME_OBJECTS = {
 """The other resources with the objects of a resource."""
 
 
-def install_builtin(
-    resources: Resources,
-    extra_strategies: Mapping[tuple[str, str], MakeStrategy] | None = None,
-    minor: int = releases.NEWEST.minor,
-    off: Collection[tuple[str, str]] = (),
-) -> None:
-    """Serve every built-in kind of a minor, except the groups and versions in `off`. The events of
-    both groups are the same objects.
-
-    `extra_strategies` contains functions that create strategies which depend on the server, by
-    group and plural.
-    """
+def resources(
+    store: Store, minor: int, *, cidrs: str, node_ports: range, runtime_config: Sequence[str]
+) -> Resources:
+    """Return a table with every built-in kind of a minor, except the groups and versions that
+    `runtime_config` switches off. Services get cluster IPs from `cidrs`. The events of both groups
+    are the same objects. Raises ValueError for unknown groups."""
+    off = _switched_off(runtime_config, minor) if runtime_config else ()
     definitions = _served_definitions(minor, off)
+    of_server: dict[tuple[str, str], MakeStrategy] = {
+        ("", "services"): partial(_services_of, store, cidrs, node_ports, minor),
+        **_claims_of(store, minor),
+    }
 
     def create(table: Resources, group: str, plural: str) -> Resource:
         name = group, plural
-        strategy = (extra_strategies or {}).get(name) or partial(builtin.strategy_of, *name, minor)
+        strategy = of_server.get(name) or partial(builtin.strategy_of, *name, minor)
         stored_as = table.get("", "events") if name == ("events.k8s.io", "events") else None
         also = [
             served.of(definition, version)
@@ -53,10 +53,12 @@ def install_builtin(
         )
 
     names = _kinds_of(definitions) if off else _kinds(minor)
-    resources.install_lazy(LazyKinds(*names, create))
+    table = Resources()
+    table.install_lazy(LazyKinds(*names, create))
+    return table
 
 
-def switched_off(runtime_config: Sequence[str], minor: int) -> frozenset[tuple[str, str]]:
+def _switched_off(runtime_config: Sequence[str], minor: int) -> frozenset[tuple[str, str]]:
     """Return the groups and versions that a runtime configuration switches off. Versions that are
     not served stay so, whatever it says. Raises ValueError for unknown groups.
 
@@ -115,7 +117,7 @@ def _kinds_of(
     return kinds, {(group, kind): plural for (group, plural), kind in kinds.items()}
 
 
-def services_of(store: Store, cidrs: str, ports: range, minor: int) -> Strategy:
+def _services_of(store: Store, cidrs: str, ports: range, minor: int) -> Strategy:
     """Return the strategy of services with cluster IPs from `cidrs` and from ServiceCIDRs, and with
     these node ports, which contains their allocator.
 
@@ -168,7 +170,7 @@ def _follow_claims(store: Store, allocator: "strategies.allocators.Allocator") -
     load()
 
 
-def claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:
+def _claims_of(store: Store, minor: int) -> Mapping[tuple[str, str], MakeStrategy]:
     """Return the strategies of device claims and their templates, which read the labels of
     namespaces."""
 

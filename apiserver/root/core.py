@@ -6,7 +6,6 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from inkube.apiserver import builtinkinds, defaults, webhooks
@@ -84,7 +83,13 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         lambda: defaults.roles.rules("system:node", options.release.minor), samples,
     )  # fmt: skip
     addresses = ServiceAddresses(store, options.given_services)
-    resources = _builtin_kinds(options, base)
+    resources = builtinkinds.resources(
+        store,
+        options.release.minor,
+        cidrs=options.service_cluster_ip_range,
+        node_ports=options.node_ports,
+        runtime_config=options.runtime_config,
+    )
     hooks = _webhooks(options, base, guards, addresses, samples, exit_stack)
     declared_kinds = DeclaredKinds()
     chain = plugins.in_order(
@@ -127,21 +132,6 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         ),
         exit_stack=exit_stack,
     )
-
-
-def _builtin_kinds(options: Options, base: Foundation) -> Resources:
-    resources = Resources()
-    minor, cidr = options.release.minor, options.service_cluster_ip_range
-    services = partial(builtinkinds.services_of, base.store, cidr, options.node_ports, minor)
-    claims = builtinkinds.claims_of(base.store, minor)
-    strategies: dict[tuple[str, str], builtinkinds.MakeStrategy] = {
-        ("", "services"): services,
-        **claims,
-    }
-    config = options.runtime_config
-    off = builtinkinds.switched_off(config, minor) if config else ()
-    builtinkinds.install_builtin(resources, strategies, minor, off)
-    return resources
 
 
 def _webhooks(
