@@ -376,8 +376,16 @@ def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
             super().connect()
             _check(self, is_guarded=self.is_guarded)
 
-    class Encrypted(Plain, HTTPSConnection):
-        pass
+    class Encrypted(HTTPSConnection):
+        is_guarded = False
+
+        def _new_conn(self) -> Any:
+            self.is_guarded = True
+            return _connect(self, guard)
+
+        def connect(self) -> None:
+            super().connect()
+            _check(self, is_guarded=self.is_guarded)
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
