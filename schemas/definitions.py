@@ -186,8 +186,9 @@ class Definition:
     terminating: bool = False
     """Whether the CRD is being deleted: objects can be deleted, but not created."""
 
-    name_check: Literal["subdomain", "label", "label1035", "path", "any"] = "subdomain"
-    """The format of names; `path` accepts every name that can be a segment of a path (RBAC)."""
+    name_check: Literal["subdomain", "label", "label1035", "path", "any", "generated"] = "subdomain"
+    """The format of names; `path` accepts every name that can be a segment of a path (RBAC),
+    `generated` every prefix of a subdomain."""
     error_group: str | None = None
     """The group in a 422, for a kind that two API groups serve; None: the kind's own group."""
     create_on_update: bool = False

@@ -197,7 +197,7 @@ def _add_facts(types: dict[str, Any], facts: Facts) -> None:
     short = {".".join(name.split(".")[-3:]): definition for name, definition in types.items()}
     for definition in types.values():
         _add_zeros(definition, types)
-    for section in ("values", "pointers", "emitted", "hidden"):
+    for section in ("values", "pointers", "nulls", "emitted", "hidden"):
         for name, fields in facts[section].items():
             for field in fields:
                 _mark(short[name]["properties"][field], section)
@@ -233,7 +233,7 @@ def _mark(field: dict[str, Any], section: str) -> None:
         field["x-go"] = "hidden"
     else:
         field["x-go"] = section.removesuffix("s")
-        if section == "pointers":
+        if section in ("pointers", "nulls"):
             field.pop("default", None)
         elif field.get("type") in ZEROS and field.get("format") != "date-time":
             field["default"] = ZEROS[field["type"]]
@@ -249,7 +249,11 @@ def _add_zeros(definition: dict[str, Any], types: dict[str, Any]) -> None:
             or (name in ("spec", "status") and "metadata" in fields)
         ):
             field["default"] = {}
-        elif name in definition.get("required", ()) and field.get("type") in ZEROS:
+        elif (
+            name in definition.get("required", ())
+            and field.get("type") in ZEROS
+            and field.get("format") != "byte"
+        ):
             field["default"] = ZEROS[field["type"]]
 
 

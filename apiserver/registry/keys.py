@@ -12,6 +12,22 @@ CAPTURED = "/capture"
 """The key of a capture's mark: entries before it are the initial state, later ones are changes."""
 
 
+_OF_ETCD = {
+    "replicationcontrollers": "controllers",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "services": "services/specs",
+    "ingresses": "ingress",
+}
+"""The places of kinds in etcd whose keys are different here (SpecialDefaultResourcePrefixes)."""
+
+
+def of_etcd(key: str) -> str:
+    """Return the key under which kube-apiserver stores an object, for texts of errors."""
+    plural, slash, rest = key.removeprefix(ROOT).partition("/")
+    return f"{ROOT}{_OF_ETCD.get(plural, plural)}{slash}{rest}"
+
+
 def prefix(plural: str, group: str = "") -> str:
     """Return the prefix of a kind's keys. `group` is "" for built-in kinds."""
     return f"{ROOT}{group}/{plural}/" if group else f"{ROOT}{plural}/"

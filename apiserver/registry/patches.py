@@ -12,7 +12,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas import patch as rules
-from inkube.schemas.golang import DecodeError, cannot_unmarshal, gotext
+from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.ownership import apply as apply_rules
@@ -146,12 +146,9 @@ class Apply(Update):
             sealing.seal(body, self.sealed)
         if body.get("metadata") is None:
             body["metadata"] = {}
-        if not isinstance(body["metadata"], dict):
-            error = cannot_unmarshal(body["metadata"], "v1.ObjectMeta")
-            kind = request.served.kind
-            raise decoding.cannot_handle(request.served.api_version, kind, kind, error.text)
-        version = body["metadata"].get("resourceVersion")
-        super().__init__(patch.size, names_version=bool(version))
+        meta = body["metadata"]  # an apply refuses other values, as each wrong type
+        names_version = isinstance(meta, dict) and bool(meta.get("resourceVersion"))
+        super().__init__(patch.size, names_version=names_version)
         self._body = body
         definition = request.resource.definition
         relaxed = definition.create_on_update and definition.relaxed_subresources

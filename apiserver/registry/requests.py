@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import orjson
 
-from inkube.apiserver.registry.keys import ROOT
+from inkube.apiserver.registry import keys
 from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas.objects import Empty, Object
@@ -157,7 +157,8 @@ class Request(NamedTuple):
     def checked_key(self) -> str:
         """The key in an error about a precondition. A dry run checks preconditions before the store
         adds its prefix (registry/generic/registry/dryrun.go)."""
-        return f"/{self.key.removeprefix(ROOT)}" if self.options.dry_run else self.key
+        key = keys.of_etcd(self.key)
+        return f"/{key.removeprefix(keys.ROOT)}" if self.options.dry_run else key
 
     @property
     def consent(self) -> Consent | None:

@@ -14,9 +14,7 @@ from inkube.schemas.objects import Object
 
 _ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _BLOCK = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
-_NONSTANDARD = (
-    "{}: non-standard {} {} will be considered invalid in a future Kubernetes release: use {}"
-)
+_NONSTANDARD = "{}: non-standard {} {} is invalid: use {}"
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 

@@ -33,12 +33,19 @@ def anything(text: str, prefix: bool = False) -> list[str]:
     return []
 
 
+def generated(text: str, prefix: bool = False) -> list[str]:
+    """Check that a name is an RFC 1123 subdomain, but accept any prefix of one
+    (ValidateObjectMetaWithOpts)."""
+    return [] if prefix else names.subdomain(text)
+
+
 NAME_CHECKS: dict[str, names.Check] = {
     "subdomain": names.subdomain,
     "label": names.label,
     "label1035": names.label_1035,
     "path": names.path_segment,
     "any": anything,
+    "generated": generated,
 }
 
 

@@ -21,8 +21,6 @@ _SECOND: Final = 10**9
 _DAY_SECONDS: Final = 86_400
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT: Final = "2006-01-02T15:04:05.000000Z07:00"
-_SECONDS: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{1,2}:[0-9]{2}:[0-9]{2}")
-_MICROSECONDS: Final = re.compile(r"[.,][0-9]{6}")
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS: Final = (
@@ -30,11 +28,17 @@ _FIELDS: Final = (
     ("15", r"\d{1,2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}(?:[.,]\d+)?"),
     ("Z07:00", r"Z|[+-]\d{2}:\d{2}"),
 )  # fmt: skip
-_PATTERNS: Final = tuple((name, re.compile(pattern, re.ASCII)) for name, pattern in _FIELDS)
-_RFC3339: Final = re.compile("".join(f"({pattern})" for _, pattern in _FIELDS) + r"\Z", re.ASCII)
-_RANGES: Final = (
-    ("month", 1, 12), ("day", 1, 31), ("hour", 0, 23), ("minute", 0, 59), ("second", 0, 59),
+_MICRO_FIELDS: Final = (
+    *_FIELDS[:-2], ("05", r"\d{2}"), (".000000", r"[.,]\d{6}"), _FIELDS[-1],
 )  # fmt: skip
+_RFC3339: Final = re.compile("".join(f"({pattern})" for _, pattern in _FIELDS) + r"\Z", re.ASCII)
+_MICRO: Final = re.compile(
+    "".join(pattern for _, pattern in _MICRO_FIELDS[:-1]) + r"[Z+-]", re.ASCII
+)
+_RANGES: Final = {
+    "01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59),
+}  # fmt: skip
+"""The valid numbers of elements. That of the day is checked at the end, with the month."""
 
 
 def parse(text: str) -> datetime:
@@ -57,17 +61,13 @@ def micro_time(text: str) -> str:
     """Return the same time in UTC with six digits of a second, as metav1.MicroTime in JSON. Raises
     DecodeError with Go's text."""
     try:
-        moment = parse(text)
+        if _MICRO.match(text) is None:
+            raise _refusal(text, _MICRO_LAYOUT, _MICRO_FIELDS)
+        return meta.format_micro_time(parse(text))
     except DecodeError as error:
         raise DecodeError(error.text.replace(_LAYOUT, _MICRO_LAYOUT)) from error
-    seconds = _SECONDS.match(text)
-    rest = text[seconds.end() :] if seconds else text
-    fraction = _MICROSECONDS.match(rest)
-    if fraction is None:
-        raise _no_micro_time(text, rest, ".000000")
-    if rest[fraction.end()].isdecimal():
-        raise _no_micro_time(text, rest[fraction.end() :], "Z07:00")
-    return meta.format_micro_time(moment)
+    except ValueError as error:
+        raise DecodeError(str(error)) from error
 
 
 def nanoseconds(text: str) -> int:
@@ -77,14 +77,11 @@ def nanoseconds(text: str) -> int:
     """
     match = _RFC3339.match(text)
     if match is None:
-        raise _mismatch(text)
+        raise _refusal(text, _LAYOUT, _FIELDS)
     year, month, day, hour, minute = (int(match[group]) for group in (1, 3, 5, 7, 9))
     second = int(match[11][:2])
-    for (name, least, most), number in zip(
-        _RANGES, (month, day, hour, minute, second), strict=True
-    ):
-        if not least <= number <= most:
-            raise _out_of_range(text, name)
+    if not (0 < month <= 12 and 0 < day <= 31 and hour < 24 and minute < 60 and second < 60):
+        raise _refusal(text, _LAYOUT, _FIELDS)
     try:
         days = _ordinal(year, month, day) - _EPOCH_DAY
     except ValueError:
@@ -103,15 +100,22 @@ def write(ns: int) -> str:
     return f"{day}T{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
 
 
-def _mismatch(text: str) -> ValueError:
+def _refusal(text: str, layout: str, fields: tuple[tuple[str, str], ...]) -> ValueError:
+    """Return the error of the first element that does not match or is out of range; without one,
+    the error of the day."""
     rest = text
-    for name, pattern in _PATTERNS:
-        match = pattern.match(rest)
+    for name, pattern in fields:
+        match = re.match(pattern, rest, re.ASCII)
         if not match:
-            return _unparsed(text, f" as {gotext.quote(_LAYOUT)}: cannot parse "
+            return _unparsed(text, f" as {gotext.quote(layout)}: cannot parse "
                              f"{gotext.quote(rest)} as {gotext.quote(name)}")  # fmt: skip
+        what, least, most = _RANGES.get(name, ("", 0, 0))
+        if what and not least <= int(match[0][:2]) <= most:
+            return _out_of_range(text, what)
         rest = rest[match.end() :]
-    return _unparsed(text, f": extra text: {gotext.quote(rest)}")
+    if rest:
+        return _unparsed(text, f": extra text: {gotext.quote(rest)}")
+    return _out_of_range(text, "day")
 
 
 def _out_of_range(text: str, name: str) -> ValueError:
@@ -120,13 +124,6 @@ def _out_of_range(text: str, name: str) -> ValueError:
 
 def _unparsed(text: str, message: str) -> ValueError:
     return ValueError(f"parsing time {gotext.quote(text)}{message}")
-
-
-def _no_micro_time(text: str, rest: str, element: str) -> DecodeError:
-    return DecodeError(
-        f"parsing time {gotext.quote(text)} as {gotext.quote(_MICRO_LAYOUT)}: "
-        f"cannot parse {gotext.quote(rest)} as {gotext.quote(element)}"
-    )
 
 
 def _ordinal(year: int, month: int, day: int) -> int:

@@ -101,7 +101,7 @@ class _Walk:
     def __init__(self, *, keep_empty: bool) -> None:
         self.unknown: list[str] = []
         self.empties: list[tuple[Object, str, Any]] = []
-        self.error: _MistypedError | None = None
+        self.error: DecodeError | None = None
         self._keep_empty = keep_empty
         self._stack: list[str] = []
         self._owner = ""
@@ -209,15 +209,16 @@ class _Walk:
     def json(self, _go: GoType, data: Any, _path: str) -> Any:
         return _settled(data)
 
-    # types with their own UnmarshalJSON, whose errors end the decoding
-
     def base64(self, go: GoType, data: Any, path: str) -> Any:
         if not isinstance(data, str):
             return self.mistyped(data, go, path)
         try:
             return base64.canonical(data)
         except DecodeError as error:
-            raise DecodeError(error.text, path) from error
+            self.error = self.error or DecodeError(error.text, path)
+            return None
+
+    # types with their own UnmarshalJSON, whose errors end the decoding
 
     def amount(self, _go: GoType, data: Any, path: str) -> str:
         try:

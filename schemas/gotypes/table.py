@@ -166,9 +166,12 @@ def _component(node: Schema, texts: dict[str, str], pending: list[str], minor: i
     component = _referring(node, pending, fills=minor <= _FILLS_ITEMS)
     if "" in texts:
         component["description"] = texts[""]
-    for field, child in component.get("properties", {}).items():
+    fields = component.get("properties", {})
+    for field, child in fields.items():
         if field in texts:
             child["description"] = texts[field]
+        elif child.keys() == {"allOf"}:  # nothing else is next to the reference
+            fields[field] = child["allOf"][0]
     return component
 
 

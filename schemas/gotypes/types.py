@@ -148,8 +148,8 @@ def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: in
     fact = node.get("x-go")
     struct = go_type.kind == "struct"
     default = node.get("default")
-    always = (required and fact != "hidden") or fact == "emitted"
-    pointer = fact == "pointer" or (struct and default is None and not required)
+    always = (required and fact != "hidden") or fact in ("emitted", "null")
+    pointer = fact in ("pointer", "null") or (struct and default is None and not required)
     value = struct and default is not None
     is_kept_time = go_type.kind in _TIMES and key not in _OWN_TIMES
     names_embedded = minor >= _EMBEDDED_SINCE and "x-go-in" in node
@@ -158,7 +158,7 @@ def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: in
         always=always,
         pointer=pointer,
         value=value,
-        default=None if struct or not (default or fact == "pointer") else default,
+        default=None if struct or not (default or pointer) else default,
         leaf=_LEAVES.get(go_type.kind),
         zero_kept=always or pointer or value or go_type.kind in _NEVER_ZERO or is_kept_time,
         place=f"{node['x-go-in']}.{key}" if names_embedded else key,

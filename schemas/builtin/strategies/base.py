@@ -89,7 +89,10 @@ class BuiltinStrategy(Strategy):
         """Return the errors of a new object: those of its metadata, then those of `check`."""
         if metadata.is_validated_last(*self._place):
             return self.check(obj) or self._check_metadata(obj["metadata"])
-        return self._check_metadata(obj["metadata"]) + self.check(obj)
+        errors = self._check_metadata(obj["metadata"]) + self.check(obj)
+        if not errors and self.definition.name_check == "generated":
+            errors += self._check_path_segments(obj["metadata"])
+        return errors
 
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         """Return the errors of a changed object: those of rest.BeforeUpdate for its metadata, then
@@ -97,12 +100,9 @@ class BuiltinStrategy(Strategy):
         subresource = context.subresource
         meta = self._metadata(obj, old)
         errors = [
-            *objectmeta.validate(
-                obj["metadata"], namespaced=self.definition.namespaced,
-                name_check=names.path_segment,
-            ),
+            *self._check_path_segments(obj["metadata"]),
             *objectmeta.validate_changes(obj["metadata"], old["metadata"]),
-        ]  # fmt: skip
+        ]
         if not subresource:
             if self.definition.revalidates:
                 errors += meta.metadata() + self.check(obj)
@@ -159,6 +159,11 @@ class BuiltinStrategy(Strategy):
     @property
     def _place(self) -> tuple[str, str]:
         return self.definition.group, self.definition.names.plural
+
+    def _check_path_segments(self, meta: Object) -> list[FieldError]:
+        """Return the errors of rest.BeforeCreate and rest.BeforeUpdate."""
+        namespaced = self.definition.namespaced
+        return objectmeta.validate(meta, namespaced=namespaced, name_check=names.path_segment)
 
     def _check_metadata(self, meta: Object) -> list[FieldError]:
         definition = self.definition

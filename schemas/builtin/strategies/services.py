@@ -6,6 +6,7 @@ Follows pkg/registry/core/service. core.services.rules contains the rules for fi
 from collections.abc import Sequence
 from typing import Any
 
+from inkube.schemas.builtin import addresses
 from inkube.schemas.builtin.strategies import allocation, families
 from inkube.schemas.builtin.strategies.allocators import BOTH_FAMILIES, Allocator
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy, keep
@@ -71,7 +72,10 @@ class Services(BuiltinStrategy):
         """Return the errors of addresses and families that contradict each other
         (initIPFamilyFields)."""
         spec, before = obj["spec"], old and old["spec"]
-        if not families.is_contradictory(spec, before or {}):
+        stored = (before or {}).get("clusterIPs") or ()
+        added = [each for each in spec.get("clusterIPs") or () if each not in stored]
+        is_odd = any(addresses.check(each, "") for each in added if each != "None")
+        if not (is_odd or families.is_contradictory(spec, before or {})):
             return []
         return self.rules.errors("core.v1.ServiceSpec/related", spec, "spec", before)
 

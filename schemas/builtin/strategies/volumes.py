@@ -45,12 +45,13 @@ class Volumes(_Phased):
     def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_status(context, obj, old)
         new, before = obj.setdefault("status", {}), old.get("status") or {}
-        time = new.get("lastPhaseTransitionTime")
+        member = "lastPhaseTransitionTime"
+        is_set = member in new  # Go's zero time is set, and null
         if new.get("phase") == before.get("phase"):
-            if time is None:
-                keep(new, before, "lastPhaseTransitionTime")
-        elif time is None or time == before.get("lastPhaseTransitionTime"):
-            new["lastPhaseTransitionTime"] = context.now
+            if not is_set:
+                keep(new, before, member)
+        elif not is_set or new[member] == before.get(member):
+            new[member] = context.now
 
 
 class Drivers(BuiltinStrategy):

@@ -51,7 +51,9 @@ def test_a_volume_has_the_time_of_its_last_phase(kinds, phase, sent):
     old["status"]["lastPhaseTransitionTime"] = "2025-05-05T05:05:05Z"
     new = copy.deepcopy(old)
     new["status"]["phase"] = phase
-    if sent != "same":
+    if sent is None:
+        del new["status"]["lastPhaseTransitionTime"]
+    elif sent != "same":
         new["status"]["lastPhaseTransitionTime"] = sent
     kinds.strategy_of("PersistentVolume").prepare_for_update(context, new, old)
     is_set = phase == "Bound" and sent in (None, "same")

@@ -58,15 +58,12 @@ def fits(frame: Frame) -> bool:
     return not expressionsize.errors(frame.obj.get("webhooks"), "webhooks")
 
 
-def names_apart(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Check that webhook names are unique. Another rule reports missing names."""
-    errors, seen = [], set()
-    for index, webhook in enumerate(value):
-        name = webhook.get("name")
-        if name and name in seen:
-            errors.append(fielderrors.duplicate(f"{path}[{index}].name", name))
-        seen.add(name)
-    return errors
+def name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Check that the name of a webhook is unique, after the rest of the webhook."""
+    seen: set[str] = (frame.up or frame).facts.setdefault("names", set())
+    repeated = value in seen
+    seen.add(value)
+    return [fielderrors.duplicate(path, value)] if repeated else []
 
 
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
@@ -229,7 +226,8 @@ def _mutation(mutation: Object, path: str, environment: "cel.Environment") -> It
     elif not holder.get("expression", "").strip():
         yield fielderrors.required(f"{path}.{member}.expression")
     else:
-        yield from _compiled(holder, "expression", f"{path}.{member}", (environment, wanted()))
+        known = environment, wanted()
+        yield from _compiled(_trimmed(holder), "expression", f"{path}.{member}", known)
     for other, _ in _PATCH_TYPES.values():
         if other != member and mutation.get(other) is not None:
             detail = f"must not be specified {why}"
@@ -261,7 +259,9 @@ def _conditions(values: list[Object], scope: "policies.Scope") -> Iterator[Field
         if not condition.get("expression", "").strip():
             yield fielderrors.required(f"{place}.expression")
         else:
-            yield from _compiled(condition, "expression", place, (environment, cel.types.BOOL))
+            yield from _compiled(
+                _trimmed(condition), "expression", place, (environment, cel.types.BOOL)
+            )
         if not name:
             yield fielderrors.required(f"{place}.name")
         else:
@@ -343,6 +343,11 @@ def _annotations(
         if key in seen:
             yield fielderrors.duplicate(f"{place}.key", key)
         seen.add(key)
+
+
+def _trimmed(holder: Object) -> Object:
+    """Return the expression as upstream compiles and shows it in conditions and mutations."""
+    return {"expression": holder["expression"].strip()}
 
 
 def _compiled(

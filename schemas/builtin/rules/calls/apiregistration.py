@@ -4,6 +4,7 @@ from inkube.schemas import fielderrors
 from inkube.schemas.aggregation import registrations
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.golang import gotext
 from inkube.schemas.metadata import names
 
 
@@ -14,7 +15,7 @@ def name_of_version(value: str, path: str, frame: Frame) -> list[FieldError]:
     wanted = f"{spec.get('version', '')}.{spec.get('group', '')}"
     if value == wanted or names.path_segment(value):
         return []
-    why = f'must be `spec.version+"."+spec.group`: "{wanted}"'
+    why = f'must be `spec.version+"."+spec.group`: {gotext.quote(wanted)}'
     return [fielderrors.invalid(path, value, why)]
 
 

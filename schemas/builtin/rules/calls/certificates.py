@@ -181,9 +181,8 @@ def _certificate_problem(encoded: str) -> str:
 
 
 def type_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Return an error for a repeated type. Stores the types before this one for `contradicts`."""
-    seen: set[str] = (frame.up or frame).facts.setdefault("types", set())
-    frame.facts["types before"] = frozenset(seen)
+    """Return an error for a repeated type."""
+    seen = _types_before(frame)
     repeated = value in seen
     seen.add(value)
     return [fielderrors.duplicate(path, value)] if repeated else []
@@ -192,7 +191,13 @@ def type_once(value: str, path: str, frame: Frame) -> list[FieldError]:
 def contradicts(frame: Frame) -> bool:
     """Return whether a condition before this one is the opposite decision."""
     kind = frame.obj.get("type")
-    return kind in _DECISIONS and bool(frame.facts["types before"] & (_DECISIONS - {kind}))
+    return kind in _DECISIONS and bool(_types_before(frame) & (_DECISIONS - {kind}))
+
+
+def _types_before(frame: Frame) -> set[str]:
+    """Return the types of the conditions before this one, to which `type_once` adds."""
+    found: set[str] = (frame.up or frame).facts.setdefault("types", set())
+    return found
 
 
 def _has(status: Object | None, kind: str) -> bool:

@@ -3,6 +3,7 @@
 Follows dynamic-resource-allocation/cel/compile.go.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -83,6 +84,13 @@ def _environment() -> Environment:
 
 
 _ENVIRONMENT: Final = _environment()
+_NAMES: Final = {
+    "null": "null_type",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+}
+"""The names of types whose `String` differs from that in errors of the compiler."""
+_WORDS: Final = re.compile(r"\b(null|timestamp|duration)\b")
 
 
 def errors(text: str, path: str) -> list[FieldError]:
@@ -94,7 +102,8 @@ def errors(text: str, path: str) -> list[FieldError]:
     except CompileError as error:
         return [fielderrors.invalid(path, text, f"compilation failed: {error}")]
     if found.type not in (types.BOOL, types.DYN):
-        why = f"must evaluate to bool or the unknown type, not {found.type}"
+        shown = _WORDS.sub(lambda word: _NAMES[word[0]], str(found.type))
+        why = f"must evaluate to bool or the unknown type, not {shown}"
         return [fielderrors.invalid(path, text, why)]
     try:
         Program(found, _ENVIRONMENT)

@@ -15,7 +15,7 @@ from inkube.schemas.builtin import metadata, resourcenames
 from inkube.schemas.builtin.rules.calls import deviceselectors
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError, Verbatim
-from inkube.schemas.golang import netip
+from inkube.schemas.golang import gotext, netip
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -227,9 +227,9 @@ def identity(device: Object) -> tuple[str, ...]:
 
 
 def device_identity(device: Object) -> Verbatim:
-    """Return `identity` as SharedDeviceID.String() formats it."""
-    *device_id, share = identity(device)
-    return Verbatim("/".join([*device_id, share] if share else device_id))
+    """Return `identity` as errors show it (SharedDeviceID)."""
+    names = ("Driver", "Pool", "Device", "ShareID")
+    return Verbatim(gotext.ordered_json(dict(zip(names, identity(device), strict=True))))
 
 
 def allocated_devices(status: Object) -> set[tuple[str, ...]]:

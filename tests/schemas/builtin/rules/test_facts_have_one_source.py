@@ -56,6 +56,8 @@ def test_documents_and_the_table_have_the_same_defaults() -> None:
         field = known[shapes.full_name(name)]["properties"][line.path[0]]
         if "default" not in field or word.value.startswith("@"):
             continue
+        if field["default"] in ("", 0) and field.get("x-go") == "emitted":  # Go's zero value
+            continue
         compared += 1
         given = field["default"]
         assert word.value in (given, json.dumps(given)), line.location

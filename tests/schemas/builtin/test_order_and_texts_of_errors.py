@@ -1,0 +1,126 @@
+"""Errors of kinds in upstream's order, with the values and texts that it shows."""
+
+from typing import Any
+
+import pytest
+
+HOOK: dict[str, Any] = {
+    "name": "a.example.com",
+    "admissionReviewVersions": ["v1"],
+    "sideEffects": "None",
+    "clientConfig": {"url": "https://example.com"},
+}
+POLICY: dict[str, Any] = {
+    "matchConstraints": {"resourceRules": [
+        {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    ]},
+    "failurePolicy": "Fail",
+    "reinvocationPolicy": "Never",
+}  # fmt: skip
+
+
+def errors(kinds, kind, obj):
+    """Return the fields of a new object's errors, and their messages."""
+    strategy = kinds.strategy_of(kind)
+    found = strategy.validate(kinds.context_of(kind), kinds.created(kind, obj))
+    return [(each.field, each.message()) for each in found]
+
+
+@pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
+def test_a_repeated_webhook_is_an_error_after_its_own(kinds, kind):
+    hooks = [HOOK, {**HOOK, "sideEffects": "Some"}]
+    fields = [field for field, _ in errors(kinds, kind, {"webhooks": hooks})]
+    assert fields == ["webhooks[1].sideEffects", "webhooks[1].name"]
+
+
+def test_a_repeated_condition_is_an_error_after_its_own(kinds):
+    request = {"request": "AA==", "signerName": "example.com/a", "usages": ["any"]}
+    conditions = [{"type": "x", "status": "True"}, {"type": "x", "status": "y"}]
+    found = kinds.status_texts(
+        "CertificateSigningRequest", {"spec": request}, {"conditions": conditions}
+    )
+    assert [text.split(": ")[:2] for text in found if "conditions[1]" in text] == [
+        ["status.conditions[1].status", "Unsupported value"],
+        ["status.conditions[1].type", "Duplicate value"],
+    ]
+
+
+def test_conditions_and_mutations_show_their_expression_without_spaces(kinds):
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": " x "}}
+    spec = {
+        **POLICY,
+        "mutations": [mutation],
+        "matchConditions": [{"name": "a", "expression": "\ty\n"}],
+    }
+    found = dict(errors(kinds, "MutatingAdmissionPolicy", {"spec": spec}))
+    shown = {field: text.split(": ")[1] for field, text in found.items()}
+    assert shown == {
+        "spec.mutations[0].jsonPatch.expression": '"x"',
+        "spec.matchConditions[0].expression": '"y"',
+    }
+
+
+def test_the_name_of_an_api_service_is_quoted_in_its_error(kinds):
+    spec = {"group": "a\nb", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1}
+    found = dict(errors(kinds, "APIService", {"spec": spec}))
+    assert found["metadata.name"].endswith('must be `spec.version+"."+spec.group`: "v1.a\\nb"')
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("null", "null_type"),
+        ("[null]", "list(null_type)"),
+        ("timestamp('2026-01-01T00:00:00Z')", "google.protobuf.Timestamp"),
+        ("duration('1s')", "google.protobuf.Duration"),
+        ("1", "int"),
+    ],
+)
+def test_a_selector_of_devices_names_the_type_that_it_has(kinds, expression, name):
+    spec = {"selectors": [{"cel": {"expression": expression}}]}
+    ((_, text),) = errors(kinds, "DeviceClass", {"spec": spec})
+    assert text.endswith(f"must evaluate to bool or the unknown type, not {name}")
+
+
+@pytest.mark.parametrize(("prefix", "valid"), [("UPPER", True), ("$(X)", True), ("a/b", False)])
+@pytest.mark.parametrize("kind", ["ReplicationController", "DeviceClass"])
+def test_only_the_generated_name_of_some_kinds_has_a_format(kinds, kind, prefix, valid):
+    containers = [{"name": "c", "image": "i"}]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    spec = {"template": template} if kind == "ReplicationController" else {}
+    obj = {"metadata": {"generateName": prefix}, "spec": spec}
+    assert (errors(kinds, kind, obj) == []) is valid
+    assert errors(kinds, kind, {"metadata": {"name": "UPPER"}, "spec": spec})
+
+
+def test_a_claim_shows_the_device_that_is_not_allocated_as_a_value(kinds):
+    requests = [{"name": "a", "exactly": {"deviceClassName": "b"}}]
+    device = {"driver": "d.example.com", "pool": "p", "device": "v"}
+    (text,) = kinds.status_texts(
+        "ResourceClaim", {"spec": {"devices": {"requests": requests}}}, {"devices": [device]}
+    )
+    assert text == (
+        'status.devices[0]: Invalid value: {"Driver":"d.example.com","Pool":"p","Device":"v",'
+        '"ShareID":""}: must be an allocated device in the claim'
+    )
+
+
+def test_an_empty_reclaim_policy_is_none(kinds):
+    obj = {"provisioner": "a.example.com/b", "reclaimPolicy": ""}
+    assert errors(kinds, "StorageClass", obj) == []
+
+
+def test_new_cluster_addresses_are_checked_before_they_are_allocated(kinds):
+    spec = {"ports": [{"port": 80}], "clusterIP": "1.2.3.04"}
+    assert errors(kinds, "Service", {"spec": spec}) == [
+        ("spec.clusterIPs[0]", 'Invalid value: "1.2.3.04": must not have leading 0s')
+    ]
+
+
+def test_a_zero_time_of_a_phase_is_kept(kinds):
+    strategy = kinds.strategy_of("PersistentVolume")
+    old = kinds.created("PersistentVolume", {})
+    sent = {"status": {"phase": "Bound", "lastPhaseTransitionTime": "0001-01-01T00:00:00Z"}}
+    new = kinds.decoded("PersistentVolume", sent)
+    strategy.prepare_for_update(kinds.context_of("PersistentVolume", "status"), new, old)
+    assert new["status"] == {"phase": "Bound", "lastPhaseTransitionTime": None}
