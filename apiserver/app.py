@@ -111,8 +111,8 @@ class Parts:
     """None if faults were applied before requests arrive here."""
     sleep: Callable[[float], Awaitable[None]]
     """Waits a number of seconds on the server's clock."""
-    before_request: Callable[[], Awaitable[None]] | None = None
-    """Awaited before each request is processed."""
+    before_request: Callable[[], Awaitable[None] | None] | None = None
+    """Returns what is awaited before a request is processed; None if it need not wait."""
     before_write: Callable[[], Awaitable[None]] | None = None
     """Awaited before each request that can write."""
     elsewhere: Callable[[RequestInfo], Endpoint | None] | None = None
@@ -163,7 +163,9 @@ class App:
         info = requests.read(request)
         parts = self._parts
         if parts.before_request is not None:
-            await parts.before_request()
+            wait = parts.before_request()
+            if wait is not None:
+                await wait
         audit_context = _new_audit_context(request_id) if parts.listeners else None
         if parts.audit is not None and audit_context is not None and _is_long(info):
             notify = partial(self._notify_beginning, request, info, audit_context)

@@ -87,9 +87,14 @@ class OtherServers:
     def _on_reset(self) -> None:
         self._stored_revision = self._store.revision
 
-    async def caught_up(self) -> None:
-        """Wait until this server has read all stored changes, and at most INSTALL_SECONDS for the
-        installation of definitions."""
+    def caught_up(self) -> Awaitable[None] | None:
+        """Return what waits until this server has read all stored changes, and at most
+        INSTALL_SECONDS for the installation of definitions; None if it has."""
+        if self._store.is_recent and self._stored_revision <= self._served_revision:
+            return None
+        return self._catch_up()
+
+    async def _catch_up(self) -> None:
         if not self._store.is_recent:
             with contextlib.suppress(StorageError):  # code that needs the newest state raises it
                 await self._store.look()

@@ -111,19 +111,19 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """Return one object. Its stored bytes are the response if they have the requested form."""
-        version = exchange.query.get("resourceVersion", "")
+        request, version = exchange.request, exchange.query.get("resourceVersion", "")
         if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
-            entry = await listing.exactly(self._registry, exchange.request, version)
-            return await self._object_response(exchange.request, entry, exchange.form)
+            entry = await listing.exactly(self._registry, request, version)
+            return await self._object_response(request, entry, exchange.form)
         if version or not self._registry.store.is_recent:
             await versions.settle(self._registry.store, version, versions.known_version)
         if exchange.injection is not None and exchange.injection.stale_changes:
-            entry = await listing.past(
-                self._registry, exchange.request, exchange.injection.stale_changes
-            )
+            entry = await listing.past(self._registry, request, exchange.injection.stale_changes)
         else:
-            entry = self._registry.get(exchange.request)
-        return await self._object_response(exchange.request, entry, exchange.form)
+            entry = self._registry.get(request)
+        if request.resource.converter is not None:
+            return await self._object_response(request, entry, exchange.form)
+        return self._renderer.entry(request, entry, exchange.form)
 
     async def list(self, exchange: Exchange) -> web.StreamResponse:
         """Return a list of objects at one revision."""

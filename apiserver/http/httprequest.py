@@ -108,7 +108,8 @@ class Request(BaseRequest):
         return (
             head.version == HttpVersion11
             and head.method != hdrs.METH_HEAD
-            and self.keep_alive
+            and not head.should_close
+            and hdrs.EXPECT not in head.headers
             and self.added_headers is None
         )
 

@@ -190,8 +190,8 @@ def _application(
 
 def _before_request(
     parts: Parts, others: requestwaits.OtherServers | None
-) -> Callable[[], Awaitable[None]] | None:
-    """Return the function that each request awaits before it is processed, or None."""
+) -> Callable[[], Awaitable[None] | None] | None:
+    """Return the function whose result each request awaits before it is processed, or None."""
     if parts.core.options.seed is not None:
         return requestwaits.of_controllers(parts.core.manager)
     return None if others is None else others.caught_up
