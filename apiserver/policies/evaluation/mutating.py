@@ -96,7 +96,7 @@ class Mutator(BoundPolicies):
         policy, served = invocation.policy, invocation.served
         values = {**await self.values(write, served), "params": invocation.params}
         before = values["object"]
-        schema, decode = _typed(write, served), partial(_decoded, write, served)
+        schema, decode = _typed(write, served), partial(_between, write, served)
         changed, failures = await answered(partial(policy.change, values, schema, decode))
         if changed is not before and changed != before:
             fresh: Object = orjson.loads(orjson.dumps(changed))
@@ -114,6 +114,12 @@ def _typed(write: Write, served: Served) -> TypedSchema:
         return served.typed
     own = connects.schema(kind.kind) if connects.is_options(kind) else table.schema(kind)
     return TypedSchema(own, custom=False)
+
+
+def _between(write: Write, served: Served, changed: Object) -> Object:
+    """Return the result of a mutation as the next one receives it. A custom resource has no Go
+    type, so it keeps what is empty until the last mutation of a policy."""
+    return changed if served.typed.custom else _decoded(write, served, changed)
 
 
 def _decoded(write: Write, served: Served, changed: Object) -> Object:
