@@ -184,11 +184,13 @@ def delete_options(body: Mapping[str, Any]) -> DeleteOptions:
 def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
     """Return the options in a query, and its values of dryRun."""
     grace, orphan = query.get("gracePeriodSeconds"), query.get("orphanDependents")
+    uid, version = query.get("uid") or None, query.get("resourceVersion") or None
     options = DeleteOptions(
         grace=None if grace is None else parse_int(grace),
         orphan=None if orphan is None else truthy(orphan),
         propagation=query.get("propagationPolicy"),
-    )
+        uid=uid, resource_version=version, preconditioned=bool(uid or version),
+    )  # fmt: skip
     return options, list(query.getall("dryRun", ()))
 
 

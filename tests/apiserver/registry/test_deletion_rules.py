@@ -1,6 +1,7 @@
 """DELETE over HTTP: preconditions, finalizers, grace periods, collections."""
 
 import copy
+from urllib.parse import urlencode
 
 import aiohttp
 import boats
@@ -63,9 +64,18 @@ async def test_a_deletion_is_answered_with_the_uid_of_what_went(client):
     ],
     ids=["uid", "version"],
 )
-async def test_a_precondition_that_fails_keeps_the_object(client, wrong, text):
+@pytest.mark.parametrize("at", ["/a", ""], ids=["object", "collection"])
+@pytest.mark.parametrize("in_body", [True, False], ids=["body", "query"])
+async def test_a_precondition_that_fails_keeps_the_object(client, wrong, text, at, in_body):
+    """Without a body, the query can contain preconditions, too."""
     await client.make("a")
-    code, body, _ = await client.ask("DELETE", f"{MAPS}/a", {"preconditions": wrong})
+    if in_body:
+        code, body, _ = await client.ask("DELETE", f"{MAPS}{at}", {"preconditions": wrong})
+    elif not at and "resourceVersion" in wrong:  # of the list, which is read before that
+        code, body, _ = await client.ask("DELETE", f"{MAPS}?resourceVersion=0")
+        text = text.replace("(1)", "(0)")
+    else:
+        code, body, _ = await client.ask("DELETE", f"{MAPS}{at}?{urlencode(wrong)}")
     assert code == 409
     assert text in body["message"]
     assert body["details"] == {"name": "a", "kind": "ConfigMap"}
