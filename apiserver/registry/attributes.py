@@ -61,7 +61,7 @@ async def view(write: Write, obj: Object | None, served: Served) -> Object | Non
     if obj is None:
         return None
     if is_scale(request):
-        return scales.to_scale(request, obj, lenient=True, with_ownership=True)
+        return scales.to_scale(request, obj, with_ownership=True)
     if served is request.served:
         return obj
     return await conversions.in_version(request.resource, obj, served)

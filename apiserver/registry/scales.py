@@ -15,17 +15,15 @@ from inkube.schemas.wordings import read_path
 SCALE = GVK("autoscaling", "v1", "Scale")
 
 
-def to_scale(
-    request: Request, obj: Object, *, lenient: bool = False, with_ownership: bool = False
-) -> Object:
-    """Return the Scale of an object. Raises StatusError 500 if a custom resource does not have
-    replicas, unless `lenient`.
+def to_scale(request: Request, obj: Object, *, with_ownership: bool = False) -> Object:
+    """Return the Scale of an object. Raises StatusError 500 if a request reads that of a custom
+    resource without replicas.
 
     `with_ownership` adds the entries of managedFields that concern the replicas.
     """
     paths = paths_of(request)
     replicas = read_path(obj, paths.spec_replicas)
-    if not lenient and has_no_replicas(request, obj):
+    if request.verb == "get" and has_no_replicas(request, obj):
         why = f'the spec replicas field "{paths.spec_replicas}" does not exist'
         error = status.internal(f"Internal error occurred: {why}")
         error.details = {"causes": [{"message": why}]}

@@ -43,7 +43,7 @@ class Scale(Update):
     def compute(self, write: Write) -> Object:
         """Return the object with the Scale's replicas, resourceVersion, uid and owners."""
         assert write.old is not None, "a scale never creates"
-        owned = scales.to_scale(write.request, write.old, lenient=True, with_ownership=True)
+        owned = scales.to_scale(write.request, write.old, with_ownership=True)
         scale = self.scaled(write, owned)
         write.owners = "recorded"
         return _carried_back(write, scale)
@@ -95,7 +95,7 @@ class PatchScale(Scale):
     def changed(self, write: Write) -> Object:
         request = write.request
         obj = write.copy_of_old()
-        old = scales.to_scale(request, obj, lenient=True, with_ownership=True)
+        old = scales.to_scale(request, obj, with_ownership=True)
         if scales.has_no_replicas(request, obj):
             old["spec"] = {"replicas": _MISSING}
         new, _ = self._patch.applied(request, old)

@@ -27,7 +27,10 @@ async def of(write: Write, obj: Object) -> Object:
 
 def _to_be_stored(write: Write, obj: Object) -> Object:
     size = _settle_numbers(obj)
-    stored = conversions.to_storage_at_once(write.request.resource, obj)
+    resource = write.request.resource
+    stored = conversions.to_storage_at_once(resource, obj)
+    if write.entry is not None and write.entry.revision <= resource.since:
+        resource.storage.fit(stored)  # parts of the stored object can come from another schema
     return _fitting(write, stored, obj, size)
 
 

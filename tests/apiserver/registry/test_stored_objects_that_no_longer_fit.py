@@ -168,3 +168,53 @@ async def test_an_object_is_read_by_the_schema_of_its_version_and_shown_by_that_
     path = place(group).replace("/v1/", "/v2/")
     assert (await web.ask("GET", f"{path}/a")).json["spec"] == shown
     assert (await web.ask("GET", path)).json["items"][0]["spec"] == shown
+
+
+REPLICAS = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+SCALED = {"status": {}, "scale": REPLICAS}
+
+
+async def test_a_scale_that_the_storage_version_drops_is_written_all_the_same(server, web):
+    """A write answers with the Scale of what was stored; only a read fails without replicas."""
+    made = two_versions("dropped", "v2", later=False)
+    for version, properties in zip(
+        made["spec"]["versions"], ({"replicas": INTEGER}, {}), strict=True
+    ):
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = properties
+        version["subresources"] = SCALED if properties else {}
+    await server.client.create(made)
+    await server.settled()
+    body = {**head("dropped"), "metadata": {"name": "a"}, "spec": {"replicas": 2}}
+    assert (await web.ask("POST", place("dropped"), body)).code == 201
+    path = f"{place('dropped')}/a/scale"
+    scaled = await web.ask("PATCH", path, {"spec": {"replicas": 3}}, Content_Type=MERGE)
+    assert (scaled.code, scaled.json["spec"]) == (200, {})
+    assert (await web.ask("GET", path)).code == 500
+
+
+async def test_a_write_of_a_part_stores_the_defaults_of_a_new_schema(server, web):
+    """kube-apiserver sets them when it reads what was stored."""
+    made = two_versions("parts", "v1", later=False)
+    (first, second) = made["spec"]["versions"]
+    for version in (first, second):
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {
+            "replicas": INTEGER
+        }
+    first["storage"], second["storage"], first["subresources"] = False, True, SCALED
+    await server.client.create(made)
+    await server.settled()
+    body = {**head("parts"), "metadata": {"name": "a"}, "spec": {"replicas": 2}}
+    assert (await web.ask("POST", place("parts"), body)).code == 201
+    first["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["new"] = {
+        **TEXT,
+        "default": "v1",
+    }
+    first["storage"], second["storage"] = True, False
+    changed = {"spec": {"versions": [first, second]}}
+    await server.client.patch(CRDS, "boats.parts.example.com", patch=changed)
+    await server.settled()
+    path = f"{place('parts')}/a"
+    assert (await web.ask("GET", path)).json["spec"] == {"replicas": 2}
+    scale = {"spec": {"replicas": 3}}
+    assert (await web.ask("PATCH", f"{path}/scale", scale, Content_Type=MERGE)).code == 200
+    assert (await web.ask("GET", path)).json["spec"] == {"replicas": 3, "new": "v1"}
