@@ -57,6 +57,10 @@ SHOWN = {
     "`resourceVersionMatch": "tests/apiserver/sources/test_the_past_is_served.py",
     "A ResourceQuota limits": "tests/controllers/core/test_quotas_are_kept.py",
     "An orphaned": "tests/controllers/core/test_garbage_is_collected.py",
+    "A custom resource is": "tests/apiserver/registry/test_stored_objects_that_no_longer_fit.py",
+    "`oldSelf` of": "tests/schemas/cel/test_cel_rules.py",
+    "A policy reads": "tests/apiserver/policies/test_policies_change.py",
+    "A Service gets": "test_services_without_names",
     "Resource versions": "test_first_revision",
     "`/version`": "test_version",
     "Egress": "test_configurations_that_are_not_supported",
@@ -279,6 +283,14 @@ async def test_signatures_of_tokens(session):
     async with session.get("/openid/v1/jwks") as answer:
         [key] = (await answer.json(content_type=None))["keys"]
     assert key["alg"] == "ES256"
+
+
+@in_module
+async def test_services_without_names(session):
+    body = {"metadata": {}, "spec": {"ports": [{"port": 80}]}}
+    async with session.post("/api/v1/namespaces/default/services", json=body) as answer:
+        [cause] = (await answer.json())["details"]["causes"]
+    assert cause["field"] == "metadata.name"
 
 
 @in_module

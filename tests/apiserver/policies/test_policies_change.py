@@ -286,3 +286,21 @@ def parameters(name, labels):
 def binding(name, reference):
     spec = {**BINDING["spec"], "paramRef": {k: v for k, v in reference.items() if v is not None}}
     return {**BINDING, "metadata": {"name": name}, "spec": spec}
+
+
+@pytest.mark.asyncio
+async def test_parameters_are_those_of_now_for_a_policy_after_the_last_one_was_deleted(server):
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    labeled = applied("Object{metadata: Object.metadata{labels: {'x': params.data.x}}}")
+    stored = await server.client.create(parameters("z", labels={}))
+    bound = binding("b", {"name": "z", "parameterNotFoundAction": "Deny"})
+    for value in ("z", "later"):
+        await server.client.create(policy(labeled, paramKind=kind))
+        await server.client.create(bound)
+        made = await server.client.create(deployment())
+        assert made["metadata"]["labels"] == {"x": value}
+        for plural, name in (("policies", "p"), ("policybindings", "b")):
+            await server.client.delete(f"{ADMISSION}/mutatingadmission{plural}", name)
+        await server.client.delete("apps/v1/deployments", "d", namespace="default")
+        stored["data"]["x"] = "later"
+        stored = await server.client.update(stored)

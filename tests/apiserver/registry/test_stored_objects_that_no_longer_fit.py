@@ -218,3 +218,20 @@ async def test_a_write_of_a_part_stores_the_defaults_of_a_new_schema(server, web
     scale = {"spec": {"replicas": 3}}
     assert (await web.ask("PATCH", f"{path}/scale", scale, Content_Type=MERGE)).code == 200
     assert (await web.ask("GET", path)).json["spec"] == {"replicas": 3, "new": "v1"}
+
+
+async def test_a_custom_resource_is_stored_with_the_defaults_of_its_storage_version(server, web):
+    """A write through a version without a member does not remove what would be set again."""
+    made = two_versions("stored", "v1", later=False)
+    first, second = ({"a": TEXT, "b": {**TEXT, "default": "v1"}}, {"a": TEXT})
+    for version, properties in zip(made["spec"]["versions"], (first, second), strict=True):
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = properties
+    await server.client.create(made)
+    await server.settled()
+    body = {**head("stored"), "metadata": {"name": "a"}, "spec": {"a": "x"}}
+    stored = (await web.ask("POST", place("stored"), body)).json
+    assert stored["spec"] == {"a": "x", "b": "v1"}
+    other = f"{place('stored').replace('/v1/', '/v2/')}/a"
+    patched = await web.ask("PATCH", other, {"spec": {"a": "x"}}, Content_Type=MERGE)
+    assert patched.json["spec"] == {"a": "x"}
+    assert (await web.ask("GET", f"{place('stored')}/a")).json == stored

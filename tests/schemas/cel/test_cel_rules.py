@@ -186,6 +186,17 @@ def test_an_optional_old_value_is_seen_on_creation_too() -> None:
     assert texts(shape, {"n": 2}, {"n": 3}) == []
 
 
+def test_an_optional_old_value_has_the_types_of_the_schema() -> None:
+    rule = {"rule": "oldSelf.orValue(self) == self", "message": "m", "optionalOldSelf": True}
+    date = {"type": "string", "format": "date-time"}
+    free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    part = {"type": "object", "properties": {"d": date, "f": free}}
+    shape = schema({"p": {**part, "x-kubernetes-validations": [rule]}})
+    value = {"p": {"d": "2020-01-01T00:00:00Z", "f": {"z": 1}}}
+    assert texts(shape, value, value) == []
+    assert len(texts(shape, value, {"p": {"f": {"z": 2}}})) == 1
+
+
 def test_items_of_keyed_lists_correlate_and_others_do_not() -> None:
     item = {
         "type": "object",
