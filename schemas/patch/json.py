@@ -64,6 +64,10 @@ class JSONPatchFailure(status.StatusError):
         self.bare_message = bare_message
 
 
+class PatchTestFailure(JSONPatchFailure):
+    """An operation `test` found another value (ErrTestFailed of evanphx)."""
+
+
 def _checked(operations: Any, checks_members: bool) -> list[Object]:
     """Return the checked list of operations; null is an empty list, a null item an empty operation.
 
@@ -197,7 +201,7 @@ def _test(document: Object, path: str, operation: Object) -> int:
     place = _reach(document, path, f"test operation does not apply: is missing path: {path}")
     value = _value(place, f"error in test for path: '{path}'")
     if not same(value, operation.get("value")):
-        raise JSONPatchFailure(f"testing value {path} failed: test failed")
+        raise PatchTestFailure(f"testing value {path} failed: test failed")
     return 0
 
 

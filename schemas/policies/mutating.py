@@ -7,7 +7,7 @@ from inkube.schemas.cel import CelError, as_json, types
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Type, TypedSchema, UntypableError
-from inkube.schemas.patch import JSONPatchFailure, apply_json_patch
+from inkube.schemas.patch import JSONPatchFailure, PatchTestFailure, apply_json_patch
 from inkube.schemas.policies.expressions import Budget, Expression, compiled
 from inkube.schemas.policies.validating import CompiledPolicy, Variables
 
@@ -136,11 +136,8 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
 
 
 def _patched(obj: Object, operations: list[Object]) -> Object:
-    """Return the patched object; the unchanged object if a `test` operation fails."""
-    for index, operation in enumerate(operations):
-        if operation.get("op") == "test":
-            try:
-                apply_json_patch(obj, operations[: index + 1])
-            except JSONPatchFailure:
-                return obj
-    return apply_json_patch(obj, operations)[0]
+    """Return the patched object; the unchanged object if a `test` finds another value."""
+    try:
+        return apply_json_patch(obj, operations)[0]
+    except PatchTestFailure:
+        return obj

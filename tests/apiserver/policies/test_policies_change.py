@@ -84,14 +84,26 @@ async def test_configurations_are_merged_and_later_mutations_see_them(server):
 
 
 @pytest.mark.asyncio
-async def test_a_failing_test_skips_its_patch(server):
-    made = await created(
-        server,
-        patched(
-            "[JSONPatch{op: 'test', path: '/spec/paused', value: true},"
-            " JSONPatch{op: 'add', path: '/spec/replicas', value: 7}]"
-        ),
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/spec/paused", ""),
+        ("/spec/replicas", ""),
+        ("/spec/none/at", "test operation does not apply: is missing path: /spec/none/at"),
+    ],
+)
+async def test_a_test_of_another_value_skips_its_patch_and_one_without_a_place_fails(
+    server, path, why
+):
+    patch = patched(
+        f"[JSONPatch{{op: 'test', path: '{path}', value: true}},"
+        " JSONPatch{op: 'add', path: '/spec/replicas', value: 7}]"
     )
+    if why:
+        with pytest.raises(StatusError, match=f"JSON Patch: {why}: missing value"):
+            await created(server, patch)
+        return
+    made = await created(server, patch)
     assert made["spec"]["replicas"] == 1
 
 
