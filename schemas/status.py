@@ -137,7 +137,7 @@ def already_exists(
 def not_unique(taken: StatusError) -> StatusError:
     """409 of an object whose body has a generateName: the client can try again (`taken` is the
     plain error)."""
-    text = taken.message.removeprefix("object is being deleted: ")
+    text = taken.message
     error = StatusError(
         409,
         Reason.ALREADY_EXISTS,

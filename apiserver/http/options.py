@@ -194,23 +194,38 @@ def _from_query(query: Query) -> tuple[DeleteOptions, list[str]]:
     return options, list(query.getall("dryRun", ()))
 
 
+_MEMBERS: dict[str, tuple[type[Any], str]] = {
+    "dryRun": (list, "[]string"),
+    "gracePeriodSeconds": (int, "int64"),
+    "orphanDependents": (bool, "bool"),
+    "propagationPolicy": (str, "v1.DeletionPropagation"),
+    "preconditions": (dict, "v1.Preconditions"),
+}
+"""The type of each member of DeleteOptions, and Go's name of it."""
+
+
 def _from_body(body: Mapping[str, Any]) -> tuple[DeleteOptions, list[str]]:
-    """Return the options in a body, and its values of dryRun. Raises StatusError 400."""
-    values = _member(body, "dryRun", list, "[]string") or []
+    """Return the options in a body, and its values of dryRun. Raises StatusError 400 for the first
+    member of a wrong type."""
+    for name in body:
+        if name in _MEMBERS:
+            _member(body, name, *_MEMBERS[name])
+    values = body.get("dryRun") or []
     for value in values:
         if not isinstance(value, str):
             raise _refusal(value, "string", "dryRun")
-    grace = _member(body, "gracePeriodSeconds", int, "int64")
-    orphan = _member(body, "orphanDependents", bool, "bool")
-    propagation = _member(body, "propagationPolicy", str, "v1.DeletionPropagation")
-    given = _member(body, "preconditions", dict, "v1.Preconditions")
+    given = body.get("preconditions")
     preconditions = given or {}
     uid = _member(preconditions, "uid", str, "types.UID", "preconditions.")
     version = _member(preconditions, "resourceVersion", str, "string", "preconditions.")
     options = DeleteOptions(
-        grace=grace, orphan=orphan, propagation=propagation, uid=uid, resource_version=version,
+        grace=body.get("gracePeriodSeconds"),
+        orphan=body.get("orphanDependents"),
+        propagation=body.get("propagationPolicy"),
+        uid=uid,
+        resource_version=version,
         preconditioned=given is not None,
-    )  # fmt: skip
+    )
     return options, values
 
 

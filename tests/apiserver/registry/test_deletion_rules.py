@@ -1,6 +1,7 @@
 """DELETE over HTTP: preconditions, finalizers, grace periods, collections."""
 
 import copy
+import itertools
 from urllib.parse import urlencode
 
 import aiohttp
@@ -287,3 +288,19 @@ async def test_the_events_of_both_groups_are_the_same_objects(client):
     assert (body["apiVersion"], body["note"]) == ("events.k8s.io/v1", "hello")
     _, body, _ = await client.ask("GET", f"{path}?fieldSelector=regarding.name%3Da")
     assert [item["metadata"]["name"] for item in body["items"]] == ["e"]
+
+
+async def test_the_name_of_an_object_in_deletion_is_taken_also_besides_a_generated_one(client):
+    await client.make("a", finalizers=["example.com/f"])
+    await client.ask("DELETE", f"{MAPS}/a")
+    for prefix in ({}, {"generateName": "a-"}):
+        code, body, _ = await client.ask("POST", MAPS, {"metadata": {"name": "a", **prefix}})
+        taken = 'object is being deleted: configmaps "a" already exists'
+        assert (code, body["message"].partition(",")[0]) == (409, taken)
+
+
+@pytest.mark.parametrize("order", [*itertools.permutations(("dryRun", "gracePeriodSeconds"))])
+async def test_the_first_option_of_a_wrong_type_is_told(client, order):
+    code, body, _ = await client.ask("DELETE", f"{MAPS}/none", dict.fromkeys(order, "x"))
+    assert code == 400
+    assert f" DeleteOptions.{order[0]} " in body["message"]
