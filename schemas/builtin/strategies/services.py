@@ -43,6 +43,7 @@ class Services(BuiltinStrategy):
         changed = spec.get("clusterIP", "") != before.get("clusterIP", "")
         if changed and spec.get("clusterIPs") == before.get("clusterIPs"):
             spec.pop("clusterIPs", None)  # NormalizeClusterIPs: the older field has precedence
+        allocation.drop_of_other_type(spec, before)
         _carry_over(spec, before)
         self._allocate(context, obj, old)
 
@@ -110,7 +111,6 @@ def _carry_over(spec: Object, old: Object) -> None:
         pointer = member in ("ipFamilyPolicy", "internalTrafficPolicy")
         if spec.get(member) is None or not (pointer or spec[member]):
             keep(spec, old, member)
-    allocation.drop_of_other_type(spec, old)
     if allocation.has_health_port(spec) and allocation.has_health_port(old):
         spec.setdefault("healthCheckNodePort", old.get("healthCheckNodePort", 0))
     if allocation.uses_node_ports(spec) and allocation.uses_node_ports(old):

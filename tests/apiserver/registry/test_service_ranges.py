@@ -124,6 +124,22 @@ async def test_addresses_that_no_service_has_are_deleted_and_wrong_ones_replaced
     }  # fmt: skip
 
 
+async def test_a_service_that_becomes_a_name_loses_what_it_does_not_use(http):
+    policies = {"externalTrafficPolicy": "Local", "ipFamilyPolicy": "PreferDualStack"}
+    await http.service("a", type="LoadBalancer", **policies)
+    name = {"spec": {"type": "ExternalName", "externalName": "x.y"}}
+    code, changed = await http("PATCH", f"{SERVICES}/a", name, **MERGE)
+    assert (code, changed["spec"]) == (
+        200,
+        {
+            "type": "ExternalName",
+            "externalName": "x.y",
+            "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}],
+            "sessionAffinity": "None",
+        },
+    )
+
+
 async def test_an_address_of_another_owner_is_not_assigned(http):
     reference = {"group": "gateway.networking.k8s.io", "resource": "gateways", "name": "g"}
     body = {"metadata": {"name": "10.0.0.77"}, "spec": {"parentRef": reference}}
