@@ -109,10 +109,15 @@ class _Allocation:
         given = _addresses(spec)
         if "None" not in given:
             missing = (spec.get("ipFamilies") or [])[len(given) :]
-            given = [*given, *map(self._address, missing)]
+            if not (given and missing and self._is_refused()):
+                given = [*given, *map(self._address, missing)]
         spec["clusterIPs"] = given
         if given:
             spec["clusterIP"] = given[0]
+
+    def _is_refused(self) -> bool:
+        """Return whether a requested address is refused: then the others are not assigned."""
+        return bool(_address_errors(self._spec, self._before, self._allocator, self._key))
 
     def _give_ports(self, ports: list[Object]) -> None:
         """Assign missing node ports. Ports with the same number and other protocols share one."""
@@ -152,8 +157,8 @@ def refused(service: Object, old: Object | None, allocator: Allocator) -> list[F
     A service can keep the items that it had before.
     """
     spec, before = service["spec"], (old or {}).get("spec") or {}
-    if not families.is_well_formed(spec):
-        return []  # validation refuses it
+    if not families.is_well_formed(spec) or spec.get("type") == "ExternalName":
+        return []  # validation refuses it, and every address of a name
     key = key_of(service)
     errors = families.refused(spec, before, allocator.families)
     errors = errors or _address_errors(spec, before, allocator, key)
@@ -180,6 +185,7 @@ def _address_errors(
         else:
             continue
         shown = spec.get("clusterIPs") or [address]
+        shown = shown + [""] * (len(spec.get("ipFamilies") or ()) - len(shown))
         why = f"failed to allocate IP {address}: {why}"
         return [fielderrors.invalid("spec.clusterIPs", shown, why)]
     return []
@@ -187,6 +193,15 @@ def _address_errors(
 
 def _addresses(spec: Object) -> list[str]:
     return spec.get("clusterIPs") or list(filter(None, [spec.get("clusterIP")]))
+
+
+def refused_ports(service: Object, old: Object, allocator: Allocator) -> list[FieldError]:
+    """Return the error of the first new node port that a service cannot have. In an update,
+    upstream allocates ports before validation, and addresses after it."""
+    spec = service["spec"]
+    if not _may_have_node_ports(spec) or not families.is_well_formed(spec):
+        return []
+    return _port_errors(spec, old["spec"], allocator, key_of(service))
 
 
 def _port_errors(spec: Object, before: Object, allocator: Allocator, key: str) -> list[FieldError]:

@@ -66,6 +66,8 @@ class Services(BuiltinStrategy):
             return super().validate_update(context, obj, old)
         errors = self._contradictions(obj, old)  # addresses are first
         errors = errors or families.refused(obj["spec"], old["spec"], self._configured)
+        if self._allocator is not None:
+            errors = errors or allocation.refused_ports(obj, old, self._allocator)
         errors = errors or super().validate_update(context, obj, old)
         return errors or self._refused(obj, old)
 

@@ -140,6 +140,29 @@ async def test_a_service_that_becomes_a_name_loses_what_it_does_not_use(http):
     )
 
 
+async def test_errors_of_addresses_and_ports_are_those_of_the_first_that_is_refused(http):
+    """The texts and their order are those of a kube-apiserver 1.36.2."""
+    outside = {"clusterIP": "10.9.0.1"}
+    _, refused = await http.service("a", ipFamilyPolicy="PreferDualStack", **outside)
+    assert refused["message"] == (
+        'Service "a" is invalid: spec.clusterIPs: Invalid value: ["10.9.0.1",""]: failed to '
+        "allocate IP 10.9.0.1: the provided network does not match the current range"
+    )
+    _, refused = await http.service("a", type="ExternalName", externalName="x.y", **outside)
+    assert refused["message"] == (
+        'Service "a" is invalid: spec.clusterIPs: Forbidden: may not be set for ExternalName '
+        "services"
+    )
+    await http.service("a")
+    ports = [{"port": 80, "nodePort": 29999}]
+    changed = {"spec": {"type": "NodePort", "ports": ports, "clusterIP": "10.0.0.81"}}
+    _, refused = await http("PATCH", f"{SERVICES}/a", changed, **MERGE)
+    assert refused["message"] == (
+        'Service "a" is invalid: spec.ports[0].nodePort: Invalid value: 29999: provided port is '
+        "not in the valid range. The range of valid ports is 30000-32767"
+    )
+
+
 async def test_an_address_of_another_owner_is_not_assigned(http):
     reference = {"group": "gateway.networking.k8s.io", "resource": "gateways", "name": "g"}
     body = {"metadata": {"name": "10.0.0.77"}, "spec": {"parentRef": reference}}
