@@ -444,7 +444,7 @@ async def test_a_kind_may_take_larger_bodies(http):
     assert (code, answer["message"]) == (413, "Request entity too large: limit is 3145728")
 
 
-async def test_columns_tell_labels_and_counts(http):
+async def test_columns_show_labels_and_counts(http):
     await book(http)
     merge = "application/merge-patch+json"
     body = {"metadata": {"labels": {"halls.example/paid": "true"}}, "spec": {"tags": {"a": "b"}}}

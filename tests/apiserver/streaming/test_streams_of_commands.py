@@ -105,7 +105,7 @@ async def test_every_protocol_with_a_status_sends_the_same_one(serving, command)
 
 
 @pytest.mark.parametrize("protocol", OLD)
-async def test_older_protocols_tell_an_error_as_text_and_success_with_nothing(serving, protocol):
+async def test_older_protocols_send_an_error_as_text_and_nothing_for_success(serving, protocol):
     assert (await run(serving, protocol, is_quiet))[2] == b""
     assert (await run(serving, protocol, refuses))[2] == b"there is no such program"
 

@@ -527,7 +527,7 @@ async def test_a_check_during_an_outage_of_the_store_is_repeated(running, clock,
     caplog.clear()  # expected
 
 
-async def test_events_tell_what_changed_and_repetitions_are_counted(cluster, shop, clock, until):
+async def test_events_report_changes_and_count_repetitions(cluster, shop, clock, until):
     await cluster.client.create(lamp("blue"))
     await cluster.settled()
     for colors in ({"blue"}, set()):

@@ -32,7 +32,7 @@ FINDINGS = {
 
 
 @pytest.mark.parametrize("name", FINDINGS)
-async def test_both_phases_tell_the_same_with_the_same_members(server, name):
+async def test_both_phases_report_the_same_errors(server, name):
     obj, count = FINDINGS[name]
     tokens = [] if name == "branch" else TOKENS
     outage = {"code": 503} if name == "host" else None

@@ -148,7 +148,7 @@ async def test_every_error_is_a_cause(server):
     }
 
 
-async def test_events_tell_the_story(server):
+async def test_events_of_a_repository_follow_its_changes(server):
     await server.create(repository())
     await server.settled()
     await server.replace(repository(branch="main"))

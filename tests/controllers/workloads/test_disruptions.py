@@ -19,7 +19,7 @@ def priority_class(name, value):
     return {**head, "metadata": meta, "value": value}
 
 
-def test_ended_pods_tell_what_ended_them(kube):
+def test_ended_pods_have_a_condition_with_the_reason(kube):
     for name in ("tiny", "tainted", "gone"):
         size = {"cpu": "1", "memory": "1Gi", "pods": "1"}
         kube.client.create(w.node(name, status={"allocatable": size, "capacity": size}))

@@ -59,7 +59,7 @@ def strike(kube, victim, *, is_deletion):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "StatefulSet"])
-def test_random_changes_end_in_what_the_spec_asks_for(kube, kind, seed):
+def test_random_changes_end_in_the_state_of_the_spec(kube, kind, seed):
     choice = random.Random(f"{kind}/{seed}")
     resource = f"apps/v1/{kind.lower()}s"
     kube.client.create(w.workload(kind, replicas=3))

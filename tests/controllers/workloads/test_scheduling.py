@@ -417,7 +417,7 @@ def test_the_only_pod_that_is_wanted_can_be_preempted_by_one_that_matches_itself
     assert placed(kube, "high") == "tiny"
 
 
-def test_a_pod_that_no_preemption_helps_is_told_what_the_node_lacks_then(kube):
+def test_a_pod_that_no_preemption_helps_reports_what_the_node_would_lack(kube):
     size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
     kube.client.create(w.node("tiny", status={"allocatable": size, "capacity": size}))
     with_priorities(kube, low=1, high=9)

@@ -67,7 +67,7 @@ def test_only_amounts_have_a_sum(name):
 
 @settings(max_examples=60)
 @given(st.floats(-1e300, 1e300), st.integers(0, 12))
-def test_numbers_in_texts_have_the_digits_that_are_asked_for(value, digits):
+def test_formatted_numbers_have_the_requested_digits(value, digits):
     number = f"double('{value!r}')"
     mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
     shown = f"{mantissa}×10{exponent.lstrip('+').translate(SUPERSCRIPTS)}"

@@ -141,7 +141,7 @@ def test_conflicts_are_listed_by_manager_members_first() -> None:
     )
 
 
-def test_conflicts_with_updaters_tell_version_and_subresource() -> None:
+def test_conflicts_with_updaters_name_version_and_subresource() -> None:
     live = _apply(None, {"fuel": "gas"})
     new = copy.deepcopy(live)
     new["spec"]["power"] = 4

@@ -226,7 +226,7 @@ def test_an_order_only_reorders(present, order):
 
 
 @given(NAMES, NAMES)
-def test_an_empty_order_asks_for_no_item(present, change):
+def test_an_empty_order_sorts_no_items(present, change):
     plain = patch.strategic({"items": named(*present)}, {"items": named(*change)}, SCHEMA)
     with_order = {"$setElementOrder/items": [], "items": named(*change)}
     if not present and not change:
