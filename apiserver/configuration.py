@@ -309,6 +309,12 @@ class ServerOptions:
     max_mutating_requests_inflight: int = option(
         200, "Writes that run at a time; 0 means without a limit.", least=0
     )
+    min_request_timeout: int = option(
+        1800,
+        "Watches that name no timeout end after this number of seconds to twice as many; 0 means "
+        "never. Clients then watch again.",
+        least=0,
+    )
     enable_priority_and_fairness: bool = option(
         True,
         "Once there are flow schemas, requests share the places for reads and writes by them, and "

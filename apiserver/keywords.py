@@ -75,6 +75,7 @@ class OptionValues(TypedDict, total=False):
     service_node_port_range: str
     max_requests_inflight: int
     max_mutating_requests_inflight: int
+    min_request_timeout: int
     enable_priority_and_fairness: bool
     advertise_address: str
     enable_admission_plugins: Sequence[str]

@@ -46,6 +46,11 @@ class Durations:
             buckets[at] += 1
             self.seconds[series] += seconds
 
+    def reset(self) -> None:
+        """Forget all commits."""
+        self.seconds.clear()
+        self.buckets.clear()
+
     def snapshot(self) -> list[list[Any]]:
         """Return the same as JSON values for another process; see `add`."""
         return [[*series, self.seconds[series], each] for series, each in self.buckets.items()]

@@ -183,7 +183,7 @@ def build(
     )
     constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
-    guarded_access = GuardedAccess(authenticator, authorizer, constrained, answers_plainly)
+    guarded_access = GuardedAccess(authenticator, authorizer, samples, constrained, answers_plainly)
     return Security(
         access=OpenAccess(guarded_access) if is_open else guarded_access,
         authenticator=authenticator,

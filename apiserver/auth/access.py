@@ -5,11 +5,11 @@ from typing import Protocol
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.auth import attributes, impersonation
+from inkube.apiserver.auth import attributes, impersonation, impersonationmetrics
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.http import Request, RequestInfo, httprequest, requests
-from inkube.apiserver.registry import ADMIN, User
+from inkube.apiserver.registry import ADMIN, Samples, User
 from inkube.schemas.status import StatusError, internal_in_plain
 
 
@@ -31,6 +31,7 @@ class GuardedAccess:
 
     authenticator: Authenticator
     authorizer: Authorizer
+    samples: Samples
     constrained_impersonation: bool = True
     """Whether permissions of constrained impersonation are sufficient; see
     `impersonation.become`."""
@@ -50,12 +51,7 @@ class GuardedAccess:
             impersonated = self._impersonated_user(request)
             if impersonated is not None:
                 authenticated = user
-                user, verb = impersonation.become(
-                    impersonated,
-                    action,
-                    self.authorizer,
-                    constrained=self.constrained_impersonation,
-                )
+                user, verb = self._become(impersonated, action)
                 if isinstance(request, Request):
                     request.impersonation = httprequest.Impersonation(authenticated, user, verb)
                 action = attributes.of_request(user, info)
@@ -71,6 +67,11 @@ class GuardedAccess:
                 request.is_forbidden = True
             raise attributes.refusal(action, decision.reason)
         return user
+
+    def _become(self, target: User, action: attributes.Attributes) -> tuple[User, str]:
+        if self.constrained_impersonation:
+            return impersonationmetrics.become(target, action, self.authorizer, self.samples)
+        return impersonation.become(target, action, self.authorizer, constrained=False)
 
     def _impersonated_user(self, request: web.BaseRequest) -> User | None:
         try:

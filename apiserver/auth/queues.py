@@ -303,10 +303,12 @@ class Level:
         }  # fmt: skip
         for limit, number in seats.items():
             yield f"{_PREFIX}{limit}_limit_seats", self.name, str(number)
+        yield f"{_PREFIX}request_concurrency_limit", self.name, str(self.nominal)
         for schema, usage in self.usage.items():
             for name, number in (
                 ("current_executing_requests", usage.executing),
                 ("current_executing_seats", usage.executing + usage.further_seats),
+                ("request_concurrency_in_use", usage.executing + usage.further_seats),
                 ("current_inqueue_requests", usage.waiting),
                 ("current_inqueue_seats", usage.waiting_seats),
                 ("dispatched_requests_total", usage.begun),

@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from multidict import CIMultiDict
 from inkube.apiserver import http
 from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
-from inkube.apiserver.registry import Resources, Samples, User
+from inkube.apiserver.registry import Resources, Samples, User, keys
 from inkube.schemas import caches, lazy, status
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release
@@ -74,7 +74,7 @@ def version_document(release: Release) -> Object:
 class Siblings(Protocol):
     """The other processes of the same server."""
 
-    async def fetch(self) -> Sequence[Object]:
+    async def fetch(self, *, resets: bool = False) -> Sequence[Object]:
         """Return the metrics of each responding worker; see `Endpoints.figures`."""
         ...
 
@@ -119,10 +119,18 @@ class Endpoints:
         self._data = data
         self._allowed_labels = allowed_labels
 
-    def figures(self) -> Object:
+    def figures(self, *, resets: bool = False) -> Object:
         """Return the metrics of this process, for other workers. All of them are recorded from now
-        on."""
+        on. With `resets`, counters and histograms begin again after that."""
         self.samples.observe_all()
+        found = self._figures()
+        if resets:
+            self.samples.reset(http.sampling.LONG_RUNNING)
+            self.requests.reset()
+            self._store.durations.reset()
+        return found
+
+    def _figures(self) -> Object:
         return {
             "samples": self.samples.snapshot(),
             "gauges": [[*gauge] for gauge in self._gauges()],
@@ -132,10 +140,10 @@ class Endpoints:
             "checks": [[*check, number] for check, number in self.health.request_counts.items()],
         }
 
-    async def _all_figures(self) -> list[Object]:
+    async def _all_figures(self, *, resets: bool = False) -> list[Object]:
         """Return the metrics of all processes, with this process first."""
-        others = [] if self._siblings is None else await self._siblings.fetch()
-        return [self.figures(), *others]
+        others = [] if self._siblings is None else await self._siblings.fetch(resets=resets)
+        return [self.figures(resets=resets), *others]
 
     async def root(
         self, request: web.BaseRequest, info: RequestInfo, user: User
@@ -164,7 +172,11 @@ class Endpoints:
     async def metrics(
         self, request: web.BaseRequest, info: RequestInfo, user: User
     ) -> web.StreamResponse:
-        """Serve `/metrics` in Prometheus' exposition format, as gzip for clients that accept it."""
+        """Serve `/metrics` in Prometheus' exposition format, as gzip for clients that accept it.
+        DELETE resets all metrics (component-base/metrics/registry.go, HandlerWithReset)."""
+        if info.method == "DELETE":
+            await self._all_figures(resets=True)
+            return web.Response(text="metrics reset\n")
         every, total, entries = await self._all_figures(), Metrics(), Counter[str]()
         commits, samples, kinds = Durations(), Samples(), [*self._resources.installed()]
         for figures in every:
@@ -174,6 +186,8 @@ class Endpoints:
                 samples.add(*series, by=float(number))
             commits.add(figures["commits"])
             entries.update(figures["caches"])
+        for *series, number in _unavailable_servers(self._store):
+            samples.add(*series, by=float(number))
         version = version_document(self._release)
         exposed = http.exposition.Figures(
             requests=total,
@@ -236,3 +250,12 @@ class Endpoints:
                 f"Go version: {version['goVersion']}",
             ]
         return web.Response(text="\n".join([*lines, ""]))
+
+
+def _unavailable_servers(store: Store) -> Iterator[tuple[str, ...]]:
+    """Yield the metric of APIServices (kube-aggregator/pkg/controllers/status/metrics)."""
+    registration_type = lazy.named("inkube.schemas.aggregation", "Registration")
+    for entry in store.list(keys.prefix("apiservices")):
+        registration = registration_type.of(entry.value)
+        is_unavailable = str(int(not registration.available))
+        yield "aggregator_unavailable_apiservice", registration.name, is_unavailable

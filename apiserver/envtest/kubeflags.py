@@ -50,6 +50,7 @@ SUPPORTED: Mapping[str, Flag] = {
     "enable-priority-and-fairness": Flag("bool", "Whether flow schemas limit requests."),
     "max-mutating-requests-inflight": Flag("text", "Writes that run at a time."),
     "max-requests-inflight": Flag("text", "Reads that run at a time."),
+    "min-request-timeout": Flag("text", "Seconds after which watches end: 1800."),
     "emulated-version": Flag("list", "The version to serve, such as 1.33 or kube=1.33."),
     "etcd-servers": Flag("list", "Where the etcd of this folder listens."),
     "event-ttl": Flag("text", "How long events stay."),
@@ -116,7 +117,6 @@ NEGLIGIBLE_OPTIONS = (
     "kubelet-port", "kubelet-preferred-address-types", "kubelet-read-only-port", "kubelet-timeout",
     "lease-reuse-duration-seconds", "livez-grace-period", "log-flush-frequency",
     "log-json-info-buffer-size", "log-text-info-buffer-size", "max-connection-bytes-per-sec",
-    "min-request-timeout",
     "peer-advertise-ip", "peer-advertise-port", "peer-ca-file", "shutdown-delay-duration",
     "shutdown-send-retry-after", "shutdown-watch-termination-grace-period", "storage-backend",
     "storage-initialization-timeout", "storage-media-type", "vmodule", "watch-cache-sizes",
@@ -213,6 +213,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
         "default-unreachable-toleration-seconds",
         "max-mutating-requests-inflight",
         "max-requests-inflight",
+        "min-request-timeout",
     ):
         if arguments.last(flag):
             result[flag.replace("-", "_")] = flags.integer(flag, arguments.last(flag))

@@ -38,6 +38,8 @@ _CONNECT_SUBRESOURCES = frozenset(
 )
 _SHORT = frozenset(map(str, BUCKETS[: BUCKETS.index(0.05)]))
 """Bounds below the first one of apiserver_request_sli_duration_seconds."""
+_LATENCIES = "apiserver_request_sli_duration_seconds", "apiserver_request_slo_duration_seconds"
+"""A metric, and its name before 1.27, which older dashboards read."""
 _LEVEL = re.compile(r"(?:EXPERIMENTAL: )?\[(\w+)\]")
 """The level of stability at the beginning of a help text."""
 _OPERATIONS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
@@ -141,7 +143,7 @@ class _Collector:
         for labels, series in labelled:
             histogram.add_metric(labels, _cumulative(series.buckets), series.seconds)
         yield histogram
-        yield self._without_waits()
+        yield from (self._without_waits(name) for name in _LATENCIES)
         yield from _of_samples(self._figures.samples)
         yield self._deprecated_requests()
         yield from self._of_storage()
@@ -151,6 +153,7 @@ class _Collector:
         )
         build.add_metric([*self._figures.build.values()], 1)
         yield build
+        yield self._version()
         entries = GaugeMetricFamily("inkube_cache_entries", "What caches hold.", labels=["cache"])
         for name, number in self._figures.entries.items():
             entries.add_metric([name], number)
@@ -159,13 +162,20 @@ class _Collector:
             text = "Workers that these figures are of: those that answered."
             yield GaugeMetricFamily("inkube_workers", text, self._figures.workers)
 
-    def _without_waits(self) -> Metric:
+    def _version(self) -> Metric:
+        """Return the compatibility versions (component-base/compatibility)."""
+        major, minor = self._figures.build["major"], self._figures.build["minor"]
+        labels = ["binary", "component", "emulation", "min_compat"]
+        found = GaugeMetricFamily("version_info", HELP["version_info"], labels=labels)
+        served = f"{major}.{minor}"
+        found.add_metric([served, "kube", served, f"{major}.{int(minor) - 1}"], 1)
+        return found
+
+    def _without_waits(self, name: str) -> Metric:
         """Return the durations of requests without the time in which they waited for webhooks and
         in queues. Dry runs do not count."""
         found = HistogramMetricFamily(
-            "apiserver_request_sli_duration_seconds",
-            HELP["apiserver_request_sli_duration_seconds"],
-            labels=[name for name in _LABELS if name != "dry_run"],
+            name, HELP[name], labels=[label for label in _LABELS if label != "dry_run"]
         )
         for key, series in self._figures.requests.series.items():
             verb, dry_run, *labels = _labels(key)
@@ -251,6 +261,10 @@ class _Collector:
             )
             stored.add_metric(["etcd-0"], self._figures.stored_bytes)
             yield stored
+            old_name = "apiserver_storage_db_total_size_in_bytes"
+            old_size = GaugeMetricFamily(old_name, HELP[old_name], labels=["endpoint"])
+            old_size.add_metric(["etcd-0"], self._figures.stored_bytes)
+            yield old_size
 
 
 def _labels(key: Sequence[str]) -> list[str]:
@@ -286,6 +300,7 @@ _COUNTERS = (
     b"apiserver_admission_webhook_fail_open_count",
     b"apiserver_admission_webhook_rejection_count",
     b"authenticated_user_requests",
+    b"authentication_attempts",
 )
 """Counters whose names do not end with `_total`."""
 _REQUEST = "verb group version resource subresource scope component"
@@ -307,6 +322,7 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_admission_webhook_request_total": _Described(
         "counter", "name type operation code rejected"
     ),
+    "aggregator_unavailable_apiservice": _Described("gauge", "name"),
     "apiserver_authentication_config_controller_automatic_reloads_total": _Described(
         "counter", "status apiserver_id_hash"
     ),
@@ -332,6 +348,8 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_flowcontrol_dispatched_requests_total": _Described("counter", _FLOW),
     "apiserver_flowcontrol_lower_limit_seats": _Described("gauge", "priority_level"),
     "apiserver_flowcontrol_nominal_limit_seats": _Described("gauge", "priority_level"),
+    "apiserver_flowcontrol_request_concurrency_in_use": _Described("gauge", _FLOW),
+    "apiserver_flowcontrol_request_concurrency_limit": _Described("gauge", "priority_level"),
     "apiserver_flowcontrol_priority_level_request_utilization": _Described(
         "histogram", "phase priority_level"
     ),
@@ -346,12 +364,20 @@ _DESCRIBED: Mapping[str, _Described] = {
     ),
     "apiserver_flowcontrol_upper_limit_seats": _Described("gauge", "priority_level"),
     "apiserver_flowcontrol_work_estimated_seats": _Described("histogram", _FLOW),
+    **{
+        f"apiserver_impersonation_{what}_{kind}": _Described(form, "mode decision")
+        for what in ("attempts", "authorization_attempts")
+        for kind, form in (("total", "counter"), ("duration_seconds", "histogram"))
+    },
     "apiserver_longrunning_requests": _Described("gauge", _REQUEST),
+    "apiserver_request_body_size_bytes": _Described("histogram", "group resource verb"),
     "apiserver_request_terminations_total": _Described("counter", f"{_REQUEST} code"),
     "apiserver_response_sizes": _Described("histogram", _REQUEST),
     "apiserver_watch_events_sizes": _Described("histogram", "group version resource"),
     "apiserver_watch_events_total": _Described("counter", "group version resource"),
     "authenticated_user_requests": _Described("gauge", "username"),
+    "authentication_attempts": _Described("gauge", "result"),
+    "authorization_attempts_total": _Described("counter", "result"),
     "pod_security_evaluations_total": _Described(
         "counter", f"decision policy_level policy_version mode {_POD_WRITE}"
     ),
@@ -364,6 +390,28 @@ _DESCRIBED: Mapping[str, _Described] = {
     "workqueue_unfinished_work_seconds": _Described("gauge", "name"),
     "workqueue_work_duration_seconds": _Described("histogram", "name"),
 }
+_COUNTED_FROM_ZERO = [
+    *(
+        (
+            "pod_security_evaluations_total",
+            "allow",
+            "privileged",
+            "latest",
+            "enforce",
+            verb,
+            "pod",
+            "",
+        )
+        for verb in ("create", "update")
+    ),
+    *(
+        ("pod_security_exemptions_total", verb, resource, "")
+        for verb in ("create", "update")
+        for resource in ("controller", "pod")
+    ),
+]
+"""Values that are shown before anything is counted (pod-security-admission/metrics,
+populateCache)."""
 _FAMILIES = {
     "counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily,
 }  # fmt: skip
@@ -375,7 +423,8 @@ def _of_samples(recorded: Samples) -> Iterator[Metric]:
         name: _FAMILIES[each.kind](name, HELP[name], labels=each.labels.split())
         for name, each in _DESCRIBED.items()
     }
-    for (name, *values), number in recorded.numbers.items():
+    zeros = dict.fromkeys(_COUNTED_FROM_ZERO, 0.0)
+    for (name, *values), number in (zeros | recorded.numbers).items():
         families[name].add_metric(_completed(name, values), number)
     for (name, *values), found in recorded.histograms.items():
         buckets = _cumulative(found.buckets, samples.BOUNDS[name])

@@ -42,6 +42,10 @@ class Metrics:
         self.series: dict[tuple[str, ...], Series] = {}
         """Keys: verb, group, version, resource, subresource, dry run and scope."""
 
+    def reset(self) -> None:
+        """Forget all requests."""
+        self.series.clear()
+
     def snapshot(self) -> list[Any]:
         """Return the metrics as JSON values, for `add` in another process."""
         return [

@@ -6,6 +6,10 @@ Loaded at the first request for `/metrics`.
 from collections.abc import Mapping
 
 HELP: Mapping[str, str] = {
+    "aggregator_unavailable_apiservice": (
+        "[ALPHA] Gauge of APIServices which are marked as unavailable broken down by "
+        "APIService name."
+    ),
     "apiserver_admission_controller_admission_duration_seconds": (
         "[STABLE] Admission controller latency histogram in seconds, identified by name and "
         "broken out for each operation and API resource and type (validate or admit)."
@@ -46,8 +50,8 @@ HELP: Mapping[str, str] = {
         "status and apiserver identity."
     ),
     "apiserver_authorization_decisions_total": (
-        "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer"
-        " type, name, and decision."
+        "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer "
+        "type, name, and decision."
     ),
     "apiserver_authorization_match_condition_evaluation_errors_total": (
         "[ALPHA] Total number of errors when an authorization webhook encounters a match "
@@ -82,8 +86,8 @@ HELP: Mapping[str, str] = {
         "Fairness subsystem"
     ),
     "apiserver_flowcontrol_current_inqueue_seats": (
-        "[ALPHA] Number of seats currently pending in queues of the API Priority and Fairness"
-        " subsystem"
+        "[ALPHA] Number of seats currently pending in queues of the API Priority and Fairness "
+        "subsystem"
     ),
     "apiserver_flowcontrol_current_limit_seats": (
         "[ALPHA] current derived number of execution seats available to each priority level"
@@ -110,6 +114,14 @@ HELP: Mapping[str, str] = {
     "apiserver_flowcontrol_rejected_requests_total": (
         "[BETA] Number of requests rejected by API Priority and Fairness subsystem"
     ),
+    "apiserver_flowcontrol_request_concurrency_in_use": (
+        "[ALPHA] Concurrency (number of seats) occupied by the currently executing (initial "
+        "stage for a WATCH, any stage otherwise) requests in the API Priority and Fairness "
+        "subsystem"
+    ),
+    "apiserver_flowcontrol_request_concurrency_limit": (
+        "[ALPHA] Nominal number of execution seats configured for each priority level"
+    ),
     "apiserver_flowcontrol_request_execution_seconds": (
         "[ALPHA] Duration of initial stage (for a WATCH) or any (for a non-WATCH) stage of "
         "request execution in the API Priority and Fairness subsystem"
@@ -129,16 +141,37 @@ HELP: Mapping[str, str] = {
         "[ALPHA] Number of estimated seats (maximum of initial and final seats) associated "
         "with requests in API Priority and Fairness"
     ),
+    "apiserver_impersonation_attempts_duration_seconds": (
+        "[ALPHA] Latency of impersonation attempts in seconds split by mode and decision."
+    ),
+    "apiserver_impersonation_attempts_total": (
+        "[ALPHA] Total number of impersonation attempts split by mode and decision."
+    ),
+    "apiserver_impersonation_authorization_attempts_duration_seconds": (
+        "[ALPHA] Latency of authorization checks made by the impersonation handler in seconds "
+        "split by mode and decision."
+    ),
+    "apiserver_impersonation_authorization_attempts_total": (
+        "[ALPHA] Total number of authorization checks made by the impersonation handler split "
+        "by mode and decision."
+    ),
     "apiserver_longrunning_requests": (
         "[STABLE] Gauge of all active long-running apiserver requests broken out by verb, "
-        "group, version, resource, scope and component. Not all requests are tracked this "
-        "way."
+        "group, version, resource, scope and component. Not all requests are tracked this way."
+    ),
+    "apiserver_request_body_size_bytes": (
+        "[ALPHA] Apiserver request body size in bytes broken out by resource and verb."
     ),
     "apiserver_request_duration_seconds": (
         "[STABLE] Response latency distribution in seconds for each verb, dry run value, "
         "group, version, resource, subresource, scope and component."
     ),
     "apiserver_request_sli_duration_seconds": (
+        "[ALPHA] Response latency distribution (not counting webhook duration and priority & "
+        "fairness queue wait times) in seconds for each verb, group, version, resource, "
+        "subresource, scope and component."
+    ),
+    "apiserver_request_slo_duration_seconds": (
         "[ALPHA] Response latency distribution (not counting webhook duration and priority & "
         "fairness queue wait times) in seconds for each verb, group, version, resource, "
         "subresource, scope and component."
@@ -151,12 +184,12 @@ HELP: Mapping[str, str] = {
         "group, version, resource, scope, component, and HTTP response code."
     ),
     "apiserver_requested_deprecated_apis": (
-        "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group,"
-        " version, resource, subresource, and removed_release."
+        "[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, "
+        "version, resource, subresource, and removed_release."
     ),
     "apiserver_resource_objects": (
-        "[ALPHA] Number of stored objects at the time of last check split by kind. In case of"
-        " a fetching error, the value will be -1."
+        "[ALPHA] Number of stored objects at the time of last check split by kind. In case of "
+        "a fetching error, the value will be -1."
     ),
     "apiserver_resource_size_estimate_bytes": (
         "[ALPHA] Estimated size of stored objects in database. Estimate is based on sum of "
@@ -167,13 +200,16 @@ HELP: Mapping[str, str] = {
         "[STABLE] Response size distribution in bytes for each group, version, verb, "
         "resource, subresource, scope and component."
     ),
+    "apiserver_storage_db_total_size_in_bytes": (
+        "[ALPHA] Total size of the storage database file physically allocated in bytes."
+    ),
     "apiserver_storage_events_received_total": (
         "[BETA] Number of etcd events received split by kind."
     ),
     "apiserver_storage_objects": (
         "[STABLE] [DEPRECATED, consider using apiserver_resource_objects instead] Number of "
-        "stored objects at the time of last check split by kind. In case of a fetching error,"
-        " the value will be -1."
+        "stored objects at the time of last check split by kind. In case of a fetching error, "
+        "the value will be -1."
     ),
     "apiserver_storage_size_bytes": (
         "[STABLE] Size of the storage database file physically allocated in bytes."
@@ -182,6 +218,11 @@ HELP: Mapping[str, str] = {
     "apiserver_watch_events_total": "[ALPHA] Number of events sent in watch clients",
     "authenticated_user_requests": (
         "[ALPHA] Counter of authenticated requests broken out by username."
+    ),
+    "authentication_attempts": "[ALPHA] Counter of authenticated attempts.",
+    "authorization_attempts_total": (
+        "[ALPHA] Counter of authorization attempts broken down by result. It can be either "
+        "'allowed', 'denied', 'no-opinion' or 'error'."
     ),
     "cardinality_enforcement_unexpected_categorizations_total": (
         "[ALPHA] The count of unexpected categorizations during cardinality enforcement."
@@ -206,6 +247,11 @@ HELP: Mapping[str, str] = {
     ),
     "registered_metrics_total": (
         "[BETA] The count of registered metrics broken by stability level and deprecation version."
+    ),
+    "version_info": (
+        "[ALPHA] Provides the compatibility version info of the component. The component "
+        "label is the name of the component, usually kube, but is relevant for "
+        "aggregated-apiservers."
     ),
     "workqueue_adds_total": "[BETA] Total number of adds handled by workqueue",
     "workqueue_depth": "[BETA] Current depth of workqueue",

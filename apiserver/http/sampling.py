@@ -18,7 +18,11 @@ LONG_RUNNING = "apiserver_longrunning_requests"
 TERMINATED = "apiserver_request_terminations_total"
 SIZES = "apiserver_response_sizes"
 USERS = "authenticated_user_requests"
+AUTHENTICATIONS = "authentication_attempts"
+AUTHORIZATIONS = "authorization_attempts_total"
+BODY_SIZES = "apiserver_request_body_size_bytes"
 _READS = frozenset({"get", "list"})
+_WRITES = frozenset({"create", "update", "patch", "delete"})
 _NAMED_USERS = frozenset(
     {"admin", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 )
@@ -66,9 +70,19 @@ def of_request(
     samples: Samples, info: RequestInfo, request: web.BaseRequest, response: web.StreamResponse
 ) -> None:
     """Record the metrics of a finished request that only a server with readers of metrics has."""
+    succeeded = response.status < 400
     body = getattr(response, "body", None)
-    if info.labels and info.verb in _READS and isinstance(body, bytes) and response.status < 400:
+    if info.labels and info.verb in _READS and isinstance(body, bytes) and succeeded:
         samples.observe(len(body), SIZES, *labels(info))
+    if info.is_resource and succeeded and info.verb in _WRITES:
+        body_size = request.content_length or 0
+        samples.observe(body_size, BODY_SIZES, info.group, info.resource, info.verb)
     user = getattr(request, "user", "")
+    is_forbidden = getattr(request, "is_forbidden", False)
+    if user or is_forbidden:
+        samples.add(AUTHENTICATIONS, "success")
+        samples.add(AUTHORIZATIONS, "no-opinion" if is_forbidden else "allowed")
+    elif response.status == 401:
+        samples.add(AUTHENTICATIONS, "failure")
     if user:
         samples.add(USERS, user if user in _NAMED_USERS else "other")

@@ -64,7 +64,7 @@ class ListOptions(NamedTuple):
     match: str = ""
     watch: bool = False
     bookmarks: bool = False
-    timeout: int | None = None
+    timeout: float | None = None
     initial_events: bool | None = None
 
 

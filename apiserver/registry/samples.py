@@ -13,6 +13,7 @@ MAX_SERIES = 10_000
 """Sets of labels of all metrics; further ones are not recorded. New kinds add sets."""
 
 _OF_ADMISSION = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
+_OF_IMPERSONATION = tuple(0.001 * 2**power for power in range(15))
 _OF_FLOWS = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
 BOUNDS: Mapping[str, tuple[float, ...]] = {
     "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
@@ -75,6 +76,11 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
         f"workqueue_{what}_duration_seconds": tuple(10.0**power for power in range(-8, 2))
         for what in ("queue", "work")
     },
+    **{
+        f"apiserver_impersonation_{what}_duration_seconds": _OF_IMPERSONATION
+        for what in ("attempts", "authorization_attempts")
+    },
+    "apiserver_request_body_size_bytes": tuple(50_000.0 + 100_000 * step for step in range(31)),
     "apiserver_response_sizes": tuple(float(10**exponent) for exponent in range(3, 10)),
     "apiserver_watch_events_sizes": tuple(float(2**exponent) for exponent in range(10, 18)),
 }
@@ -136,6 +142,12 @@ class Samples:
     @property
     def _has_room(self) -> bool:
         return len(self.numbers) + len(self.histograms) < MAX_SERIES
+
+    def reset(self, *kept: str) -> None:
+        """Forget all values, except those of the metrics with these names."""
+        self.histograms.clear()
+        for series in [each for each in self.numbers if each[0] not in kept]:
+            del self.numbers[series]
 
     def snapshot(self) -> list[Any]:
         """Return the values as JSON values, for `merge` in another process."""

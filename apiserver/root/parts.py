@@ -102,7 +102,9 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     start_modules = declared.startmodules.build(host()) if options.start_modules else []
     return Parts(
         core=core,
-        streams=Streams(core.registry, base.system_fields, core.samples),
+        streams=Streams(
+            core.registry, base.system_fields, core.samples, options.min_request_timeout
+        ),
         defaults=defaults,
         aggregator=Lazy(lambda: _aggregator(core, front_proxy, defaults)),
         environment=Lazy(lambda: declared.install(host(), start_modules)),

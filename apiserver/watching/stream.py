@@ -6,7 +6,7 @@ it received.
 
 import asyncio
 import logging
-import random
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Protocol
@@ -26,7 +26,6 @@ from inkube.storage import errors as storage_errors
 logger = logging.getLogger(__name__)
 
 BURST_BYTES = 256 * 1024  # bytes of gathered changes before a burst
-SHORTEST = 1800.0  # --min-request-timeout: a watch without a timeout ends after 1 to 2 times this
 CHECK_SECONDS = 2.0  # seconds between checks whether the client of an idle stream is connected
 BOOKMARK = 60.0
 BEFORE_END = 2.0  # seconds between the last bookmark and the timeout
@@ -141,7 +140,7 @@ class Stream:
         self._is_draining = False
         """Whether the transport is full, and the stream waits for the client."""
         watcher.request.resource.watchers.add(self.stop)
-        self._until = self._loop.time() + (watcher.options.timeout or _default_timeout())
+        self._until = self._loop.time() + (watcher.options.timeout or math.inf)
         self._bookmark_at = self._next_bookmark()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -376,11 +375,6 @@ class Stream:
         before_end = self._until - BEFORE_END
         due = now + BOOKMARK
         return min(due, before_end) if before_end > now else due
-
-
-def _default_timeout() -> float:
-    """Return a random timeout, so that watches that began together do not end together."""
-    return random.uniform(SHORTEST, 2 * SHORTEST)  # noqa: S311 # no secret
 
 
 def _pieces(frames: Iterable[bytes]) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ All streams end at once when the server stops.
 """
 
 import logging
+import random
 from collections.abc import Callable, Collection, Iterable
 from typing import NamedTuple
 
@@ -104,11 +105,17 @@ class Streams:
     """All open watches of a server."""
 
     def __init__(
-        self, registry: Registry, system_fields: SystemFields, samples: Samples | None = None
+        self,
+        registry: Registry,
+        system_fields: SystemFields,
+        samples: Samples,
+        min_seconds: float,
     ) -> None:
-        """`samples` receives the sizes of events."""
+        """`samples` receives the sizes of events. A watch without a timeout ends after one to two
+        times `min_seconds`; 0 means never."""
         self._registry = registry
         self._samples = samples
+        self._min_seconds = min_seconds
         self._system_fields = system_fields
         self._bursts = Bursts()
         self._frames = FrameCache()
@@ -133,6 +140,8 @@ class Streams:
             exchange.query,
             streams_lists=request.resource.wording.streams_lists,
         )
+        if not options.timeout:
+            options = options._replace(timeout=self._random_timeout())
         told = http.headers.get(LAST_EVENT_ID, "")
         if told.isdecimal() and _reads_events(http):  # an EventSource that connects again
             options = options._replace(resource_version=told, match="", initial_events=None)
@@ -171,6 +180,10 @@ class Streams:
                 return await self._run(stream, exchange)
         except ConnectionError:
             return connection.response
+
+    def _random_timeout(self) -> float:
+        """Return a random timeout, so that watches that began together do not end together."""
+        return random.uniform(self._min_seconds, 2 * self._min_seconds)  # noqa: S311 # no secret
 
     async def _run(self, stream: Stream, exchange: Exchange) -> web.StreamResponse:
         head = exchange.http.method == "HEAD"

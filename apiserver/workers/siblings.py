@@ -1,16 +1,16 @@
 """The exchange of metrics between workers, over Unix sockets in a private folder.
 
-A worker sends its metrics to each connection and closes it. A worker that does not answer in time
-is left out, so a worker that hangs delays a response by at most SECONDS.
+A worker sends its metrics to each connection that asks for them, and closes it. A worker that does
+not answer in time is left out, so a worker that hangs delays a response by at most SECONDS.
 """
 
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -20,6 +20,16 @@ logger = logging.getLogger(__name__)
 
 Figures = dict[str, Any]
 SECONDS = 1.0
+_READ, _RESET = b"r", b"d"
+"""What another worker wants: the metrics, or the metrics and their reset."""
+
+
+class Source(Protocol):
+    """Returns the metrics of this worker; see `discovery.Endpoints.figures`."""
+
+    def __call__(self, *, resets: bool) -> Figures:
+        """Return the metrics; with `resets`, they begin again."""
+        ...
 
 
 class Siblings:
@@ -29,7 +39,7 @@ class Siblings:
         self._worker = worker
         self._server: asyncio.Server | None = None
 
-    async def start(self, figures: Callable[[], Figures]) -> None:
+    async def start(self, figures: "Source") -> None:
         """Send the metrics of this worker to the others that connect. Raises OSError."""
         path = self._path(self._worker.number)
         path.unlink(missing_ok=True)  # the socket of an earlier worker with this number
@@ -41,18 +51,20 @@ class Siblings:
             self._server.close()
             await self._server.wait_closed()
 
-    async def fetch(self) -> Sequence[Figures]:
-        """Return the metrics of every other worker that responds."""
+    async def fetch(self, *, resets: bool = False) -> Sequence[Figures]:
+        """Return the metrics of every other worker that responds. With `resets`, theirs begin again
+        after that."""
         numbers = range(1, self._worker.count + 1)
         others = [number for number in numbers if number != self._worker.number]
-        found = await asyncio.gather(*map(self._of, others))
+        found = await asyncio.gather(*(self._of(number, resets) for number in others))
         return [figures for figures in found if figures is not None]
 
-    async def _of(self, number: int) -> Figures | None:
+    async def _of(self, number: int, resets: bool) -> Figures | None:
         try:
             async with asyncio.timeout(SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._path(number))
                 with contextlib.closing(writer):
+                    writer.write(_RESET if resets else _READ)
                     figures: Figures = orjson.loads(await reader.read())
                     return figures
         except (OSError, TimeoutError, ValueError) as error:
@@ -64,8 +76,9 @@ class Siblings:
 
 
 async def _serve_figures(
-    figures: Callable[[], Figures], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    figures: "Source", reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     with contextlib.closing(writer), contextlib.suppress(OSError):
-        writer.write(orjson.dumps(figures()))
+        command = await reader.read(1)
+        writer.write(orjson.dumps(figures(resets=command == _RESET)))
         await writer.drain()

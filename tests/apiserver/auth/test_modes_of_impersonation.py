@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inkube.apiserver.auth import AlwaysAllow, impersonation
+from inkube.apiserver.auth import AlwaysAllow, impersonation, impersonationmetrics
 from inkube.apiserver.auth.attributes import Attributes, Decision
-from inkube.apiserver.registry import User
+from inkube.apiserver.registry import Samples, User
 from inkube.schemas.status import StatusError
 
 MASTERS = "system:masters"
@@ -54,6 +54,27 @@ def test_no_mode_gives_the_group_of_administrators(name: str, groups: list[str],
         assert MASTERS not in user.groups
     everything = Authorizer(lambda attributes: True)
     assert set(groups) <= set(become(target, everything)[0].groups)  # plain impersonation does
+
+
+def test_attempts_and_the_permissions_that_they_ask_for_are_counted_by_mode() -> None:
+    samples, prefix = Samples(), "apiserver_impersonation_"
+    action = Attributes(User("agent"), "list", version="v1", resource="pods")
+    jane = User("jane")
+    impersonationmetrics.become(jane, action, Authorizer(every_mode), samples)
+    with pytest.raises(StatusError):
+        impersonationmetrics.become(jane, action, Authorizer(lambda attributes: False), samples)
+    counted = {
+        ("attempts_total", "user-info", "allowed"): 1,
+        ("attempts_total", "", "denied"): 1,
+        ("authorization_attempts_total", "user-info", "allowed"): 2,
+        ("authorization_attempts_total", "user-info", "denied"): 1,
+        ("authorization_attempts_total", "legacy", "denied"): 1,
+    }
+    assert samples.numbers == {
+        (prefix + name, *labels): n for (name, *labels), n in counted.items()
+    }
+    measured = {name.replace("total", "duration_seconds") for name, *_ in samples.numbers}
+    assert {name for name, *_ in samples.histograms} == measured
 
 
 def test_the_refusal_of_administrators_has_its_text() -> None:

@@ -219,6 +219,52 @@ async def test_the_stages_and_plugins_of_admission_are_measured(web: Any) -> Non
     assert added == [1, 1, 1]
 
 
+async def test_writes_have_a_size_and_requests_a_user_with_rights(web: Any) -> None:
+    await figures(web)  # from now on
+    before = await figures(web)
+    await web.ask("POST", MAPS, {"metadata": {"name": "sized"}})
+    await web.ask("DELETE", f"{MAPS}/sized")
+    await web.ask("GET", MAPS, None, Authorization="Bearer unknown")
+    found = await figures(web)
+
+    def grown(name: str) -> float:
+        return found.get(name, 0) - before.get(name, 0)
+
+    sizes = 'apiserver_request_body_size_bytes_bucket{group="",le="50000.0",resource="configmaps"'
+    assert grown(f'{sizes},verb="create"}}') == 1
+    assert grown('authentication_attempts{result="failure"}') == 1
+    assert grown('authentication_attempts{result="success"}') == 3  # with the first figures
+    assert grown('authorization_attempts_total{result="allowed"}') == 3
+
+
+async def test_names_of_earlier_releases_are_shown_beside_those_of_1_36(web: Any) -> None:
+    await web.ask("GET", MAPS)
+    found = await figures(web)
+    old, new = (
+        {name.partition(each)[2]: number for name, number in found.items() if each in name}
+        for each in ("apiserver_request_slo_", "apiserver_request_sli_")
+    )
+    assert old == new
+    versions = 'binary="1.36",component="kube",emulation="1.36",min_compat="1.35"'
+    assert found[f"version_info{{{versions}}}"] == 1
+    exempted = 'request_operation="create",resource="pod",subresource=""'
+    assert found[f"pod_security_exemptions_total{{{exempted}}}"] == 0
+
+
+async def test_a_deletion_of_metrics_resets_what_is_counted_and_not_what_runs() -> None:
+    async with APIServer() as server, ClientSession(server.url) as session:
+        watch = await session.get(f"{MAPS}?watch=1&resourceVersion=0")
+        async with session.delete("/metrics") as answer:
+            assert await answer.text() == "metrics reset\n"
+        async with session.get("/metrics") as answer:
+            lines = (await answer.text()).splitlines()
+        watch.close()
+    totals = [line for line in lines if line.startswith("apiserver_request_total{")]
+    assert [line.split()[-1] for line in totals] == ["1.0"]  # the deletion
+    running = [line for line in lines if line.startswith("apiserver_longrunning_requests{")]
+    assert [line.split()[-1] for line in running] == ["1.0"]
+
+
 async def test_reads_have_a_size_and_running_requests_a_peak(web: Any) -> None:
     size = sample("apiserver_response_sizes_count", **REQUEST, scope="namespace", verb="LIST")
     before = await figures(web)
@@ -243,7 +289,7 @@ async def test_the_time_of_webhooks_is_no_time_of_the_server() -> None:
     shown = exposition.Figures(
         **nothing
         | {"requests": again, "workers": 0, "stored_bytes": None, "commits": Durations()}
-        | {"samples": Samples(), "deprecated_resources": ()}
+        | {"samples": Samples(), "deprecated_resources": (), "build": {"major": "1", "minor": "36"}}
     )
     text = exposition.text(shown).decode()
     labels = {**REQUEST, "scope": "resource", "verb": "POST"}

@@ -2,10 +2,14 @@
 
 import asyncio
 import json
+import time
 
 import boats
 import pytest
+from aiohttp import ClientSession
 from patience import within
+
+from inkube import APIServer
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PROTOBUF = "application/vnd.kubernetes.protobuf;stream=watch"
@@ -93,6 +97,15 @@ async def test_a_watch_ends_when_its_time_is_over(session):
     answer = await session.get("/api/v1/namespaces?watch=1&timeoutSeconds=1")
     async with within():
         assert b"ADDED" in await answer.read()
+
+
+async def test_a_watch_without_a_timeout_ends_after_one_to_two_times_the_least_one():
+    async with APIServer(min_request_timeout=1) as server, ClientSession(server.url) as session:
+        begun = time.monotonic()
+        answer = await session.get("/api/v1/namespaces?watch=1")
+        async with within():
+            assert b"ADDED" in await answer.read()
+        assert time.monotonic() - begun >= 1
 
 
 async def test_only_the_first_event_of_a_table_has_the_columns(server, session, config_map):
