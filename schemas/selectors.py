@@ -281,9 +281,10 @@ class FieldTerm(NamedTuple):
 
 @caches.of_texts(256, characters=MAX_CACHED)
 def parse_fields(text: str) -> tuple[FieldTerm, ...]:
-    """Read a field selector: `=`, `==`, `!=`; backslashes escape. Raises StatusError 400."""
+    """Read a field selector: `=`, `==`, `!=`; backslashes escape. The terms are in the order of
+    their texts (apimachinery/pkg/fields, parseSelector). Raises StatusError 400."""
     terms = []
-    for part in _split(text):
+    for part in sorted(_split(text)):
         match = re.match(r"((?:\\.|[^\\=!])*)(!=|==|=)(.*)", part, re.DOTALL)
         if match is None:
             raise status.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")

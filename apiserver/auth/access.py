@@ -5,11 +5,12 @@ from typing import Protocol
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver.auth import attributes, impersonation, impersonationmetrics
+from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.http import Request, RequestInfo, httprequest, requests
 from inkube.apiserver.registry import ADMIN, Samples, User
+from inkube.schemas import lazy
 from inkube.schemas.status import StatusError, internal_in_plain
 
 
@@ -69,9 +70,11 @@ class GuardedAccess:
         return user
 
     def _become(self, target: User, action: attributes.Attributes) -> tuple[User, str]:
-        if self.constrained_impersonation:
-            return impersonationmetrics.become(target, action, self.authorizer, self.samples)
-        return impersonation.become(target, action, self.authorizer, constrained=False)
+        if not self.constrained_impersonation:
+            return impersonation.become(target, action, self.authorizer, constrained=False)
+        become = lazy.named("inkube.apiserver.auth.impersonationmetrics", "become")
+        found: tuple[User, str] = become(target, action, self.authorizer, self.samples)
+        return found
 
     def _impersonated_user(self, request: web.BaseRequest) -> User | None:
         try:

@@ -38,20 +38,20 @@ class _Checks:
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-        self._made: list[tuple[str, str, float]] = []
+        self._decisions: list[tuple[str, str, float]] = []
 
     def decide(self, attributes: Attributes) -> Decision:
         begun = time.perf_counter()
         decision = self._authorizer.decide(attributes)
         result = "allowed" if decision.allowed else "denied"
-        self._made.append((_mode(attributes.verb), result, time.perf_counter() - begun))
+        self._decisions.append((_mode(attributes.verb), result, time.perf_counter() - begun))
         return decision
 
     def rules_for(self, user: User, namespace: str) -> HeldRules:
         return self._authorizer.rules_for(user, namespace)
 
     def record(self, samples: Samples) -> None:
-        for mode, result, seconds in self._made:
+        for mode, result, seconds in self._decisions:
             _record(samples, _CHECKS, mode, result, seconds)
 
 

@@ -217,7 +217,8 @@ class Level:
         if not hand:
             raise self._refusal(usage, _LIMIT)
         queue = min((self._queues[card] for card in hand), key=lambda queue: len(queue.requests))
-        if len(queue.requests) >= self._queue_limit:
+        # seats of requests that have ended are free, and are given to these at the end of the turn
+        if len(queue.requests) - self.spent >= self._queue_limit:
             raise self._refusal(usage, _FULL)
         request = _Waiting(seats)
         if not queue.requests:

@@ -17,6 +17,7 @@ from inkube.apiserver.http import labellimits
 from inkube.apiserver.http.metrics import APPLY, Metrics
 from inkube.apiserver.http.metrictexts import HELP
 from inkube.apiserver.registry import Samples, samples
+from inkube.schemas.golang import gofloats
 from inkube.storage import BUCKETS, Durations
 
 _LABELS = (
@@ -36,12 +37,13 @@ _CONNECT_SUBRESOURCES = frozenset(
         ("services", "proxy"),
     }
 )
-_SHORT = frozenset(map(str, BUCKETS[: BUCKETS.index(0.05)]))
+_SHORT = frozenset(map(gofloats.format_general, BUCKETS[: BUCKETS.index(0.05)]))
 """Bounds below the first one of apiserver_request_sli_duration_seconds."""
 _LATENCIES = "apiserver_request_sli_duration_seconds", "apiserver_request_slo_duration_seconds"
 """A metric, and its name before 1.27, which older dashboards read."""
 _LEVEL = re.compile(r"(?:EXPERIMENTAL: )?\[(\w+)\]")
 """The level of stability at the beginning of a help text."""
+_WHOLE = re.compile(rb"(?<=\d)\.0$", re.MULTILINE)
 _OPERATIONS = {"ADDED": "create", "MODIFIED": "update", "DELETED": "delete"}
 
 
@@ -74,7 +76,7 @@ def text(figures: Figures) -> bytes:
     registry = CollectorRegistry()
     registry.register(_Collector(figures))
     ProcessCollector(registry=registry)
-    text = generate_latest(registry)
+    text = _in_go(generate_latest(registry))
     for name in _COUNTERS:
         text = text.replace(b"# TYPE %s gauge\n" % name, b"# TYPE %s counter\n" % name)
     return text
@@ -85,7 +87,12 @@ def checks(states: Mapping[tuple[str, str], int], counts: Mapping[tuple[str, str
     `counts` the number of passed checks."""
     registry = CollectorRegistry()
     registry.register(_Checks(states, counts))
-    return generate_latest(registry)
+    return _in_go(generate_latest(registry))
+
+
+def _in_go(text: bytes) -> bytes:
+    """Return metrics with whole numbers as Go writes them: 1 instead of 1.0."""
+    return _WHOLE.sub(b"", text)
 
 
 class _Checks:
@@ -281,7 +288,7 @@ def _cumulative(
     buckets: Sequence[int], bounds: Sequence[float] = BUCKETS
 ) -> list[tuple[str, float]]:
     total, result = 0.0, []
-    for bound, number in zip([*map(str, bounds), "+Inf"], buckets, strict=True):
+    for bound, number in zip([*map(gofloats.format_general, bounds), "+Inf"], buckets, strict=True):
         total += number
         result.append((bound, total))
     return result

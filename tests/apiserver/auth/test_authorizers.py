@@ -230,7 +230,7 @@ async def test_a_failing_webhook_allows_nothing(tmp_path, reviewer, policy, code
             policy == "NoOpinion",
         ),
     ):
-        line = f"apiserver_authorization_{metric}{{{labels}}} 1.0"
+        line = f"apiserver_authorization_{metric}{{{labels}}} 1"
         assert (line in lines) is is_there, line
 
 

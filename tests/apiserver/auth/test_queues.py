@@ -77,6 +77,23 @@ async def test_a_queue_is_bounded_in_length_and_in_time():
     assert (one.waiting, usage.waiting, one.used) == (0, 0, 1)
 
 
+async def test_seats_of_requests_that_have_ended_are_room_for_others_in_the_same_turn():
+    """As many requests as seats and places wait or run, whatever ran before (dispatch)."""
+    one = pool_of(5, level("a", 1, queues=1, length=10)).levels["a"]
+    usage = Usage()
+    for _ in range(one.batch):
+        assert one.take()
+        one.release(1)
+    assert one.spent == one.batch > 0
+    running = sum(one.take() for _ in range(15))
+    tasks = [await waiting(one, "x", usage) for _ in range(15 - running)]
+    one.release(running)
+    for task in tasks:
+        await task
+        one.release(1)
+    assert usage.refusals == {}
+
+
 async def test_a_flow_with_many_requests_does_not_delay_another():
     one = pool_of(1, level("a", 1, queues=64, hand=4)).levels["a"]
     assert one.take()
