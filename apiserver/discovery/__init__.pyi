@@ -4,6 +4,7 @@ from inkube.apiserver.discovery.endpoints import Endpoint as Endpoint
 from inkube.apiserver.discovery.endpoints import Endpoints as Endpoints
 from inkube.apiserver.discovery.groups import Discovery as Discovery
 from inkube.apiserver.discovery.openapi import OpenAPI as OpenAPI
+from inkube.apiserver.discovery.pages import Pages as Pages
 from inkube.apiserver.discovery.stages import DEFINING as DEFINING
 from inkube.apiserver.discovery.stages import LOADING as LOADING
 from inkube.apiserver.discovery.stages import Stage as Stage

@@ -26,18 +26,12 @@ _BUILD = {
     "major": "major", "minor": "minor", "platform": "platform",
 }  # fmt: skip
 """Labels of kubernetes_build_info, with the names in `/version`."""
-_READABLE = ("*/*", "text/*", "text/plain")
-_WARNING = (
-    "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility "
-    "guarantees and is for debugging purposes only."
-)
 _METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping="
 _ESCAPING_MINOR = 32
 """The minor since which names of metrics can contain any character, and are escaped."""
 
 
 _SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
-_PAGES_MINOR = 36
 _EMULATION_MINOR = 33
 """The minor since which `/version` includes the emulated version
 (apimachinery/pkg/version.Info)."""
@@ -104,8 +98,6 @@ class Endpoints:
         """The metrics of requests in this process."""
         self.samples = samples
         self._gauges = gauges
-        self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
-        """The pages for people, which exist since 1.36."""
         self._release = release
         self._connection_loop = connection_loop
         escaping = "underscores" if release.minor >= _ESCAPING_MINOR else "values"
@@ -230,26 +222,6 @@ class Endpoints:
             requested.update({(kind, name): number for kind, name, number in figures["checks"]})
         body = http.exposition.checks(checks, requested)
         return web.Response(body=body, headers=self._headers)
-
-    async def pages(
-        self, request: web.BaseRequest, info: RequestInfo, user: User
-    ) -> web.StreamResponse:
-        """Serve `/statusz` and `/flagz`, only as plain text (component-base/zpages).
-
-        Raises StatusError 406 for other media types.
-        """
-        accept = request.headers.get(hdrs.ACCEPT)
-        if not any(clause.media in _READABLE for clause in negotiation.clauses(accept or "*/*")):
-            raise status.not_acceptable("only the following media types are accepted: text/plain")
-        name = info.path.strip("/")
-        lines = [f"\nkube-apiserver {name}", "", _WARNING, ""]
-        if name == "statusz":
-            version = version_document(self._release)
-            lines += [
-                f"Binary version: {version['gitVersion']}",
-                f"Go version: {version['goVersion']}",
-            ]
-        return web.Response(text="\n".join([*lines, ""]))
 
 
 def _unavailable_servers(store: Store) -> Iterator[tuple[str, ...]]:

@@ -6,11 +6,14 @@
 import contextlib
 import hashlib
 import os
+import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Self
 
 from inkube import controllers
 from inkube.apiserver import (
@@ -29,7 +32,7 @@ from inkube.apiserver import (
 from inkube.apiserver import app as apps
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
-from inkube.apiserver.configuration import Options
+from inkube.apiserver.configuration import Options, ServerOptions
 from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
@@ -38,7 +41,11 @@ from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
 from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
+from inkube.schemas.options import options_of
 
+_PAGES_MINOR = 36
+"""The minor since which `/flagz` and `/statusz` exist."""
+_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 _NO_ORIGINS = Origins((), protects=False)
 
 
@@ -249,7 +256,7 @@ def _paths(
     return {
         "/": handlers.root,
         "/index.html": handlers.root,
-        **dict.fromkeys(handlers.page_paths, handlers.pages),
+        **_pages(core.options),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
         "/healthz/": handlers.health,
@@ -277,6 +284,33 @@ def _paths(
             )
         ),
     }
+
+
+def _pages(options: Options) -> Mapping[str, Lazy[Endpoint]]:
+    """Return the pages for people, which exist since 1.36."""
+    started, release = datetime.now(UTC), options.release
+    pages = Lazy(lambda: discovery.Pages(release, started, partial(_flags, options)))
+    return dict.fromkeys(("/flagz", "/statusz"), pages) if release.minor >= _PAGES_MINOR else {}
+
+
+def _flags(options: Options) -> Mapping[str, str]:
+    """Return the flags of the command line with their values, without passwords."""
+    return {
+        each.flag_name.removeprefix("--"): _PASSWORD.sub(
+            r"\1:***@", _shown(getattr(options, each.name))
+        )
+        for each in options_of(ServerOptions)
+        if each.group
+    }
+
+
+def _shown(value: Any) -> str:
+    """Return the value of a flag as pflag shows it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{','.join(map(str, value))}]"
+    return "" if value is None else str(value)
 
 
 def _control(parts: Parts, start: Start) -> "control.Control":
