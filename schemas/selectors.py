@@ -281,10 +281,9 @@ class FieldTerm(NamedTuple):
 
 @caches.of_texts(256, characters=MAX_CACHED)
 def parse_fields(text: str) -> tuple[FieldTerm, ...]:
-    """Read a field selector: `=`, `==`, `!=`; backslashes escape. The terms are in the order of
-    their texts (apimachinery/pkg/fields, parseSelector). Raises StatusError 400."""
+    """Read a field selector: `=`, `==`, `!=`; backslashes escape. Raises StatusError 400."""
     terms = []
-    for part in sorted(_split(text)):
+    for part in _split(text):
         match = re.match(r"((?:\\.|[^\\=!])*)(!=|==|=)(.*)", part, re.DOTALL)
         if match is None:
             raise status.bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
@@ -292,6 +291,12 @@ def parse_fields(text: str) -> tuple[FieldTerm, ...]:
         if match[1] or value:  # a term of nothing selects everything
             terms.append(FieldTerm(match[1], value, match[2] == "!="))
     return tuple(terms)
+
+
+def sorted_fields(text: str) -> str:
+    """Return a field selector with its terms in the order of their texts, as kube-apiserver reads
+    it (apimachinery/pkg/fields, parseSelector)."""
+    return ",".join(sorted(_split(text)))
 
 
 def _unescaped(value: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import Request, User
-from inkube.schemas import status
+from inkube.schemas import selectors, status
 from inkube.schemas.golang import quote
 
 MASTERS = "system:masters"
@@ -75,6 +75,8 @@ def of_request(user: User, info: RequestInfo) -> Attributes:
     )
     if info.query and verb in _SELECTING and not info.deprecated_prefix:
         fields, labels = info.query.get("fieldSelector", ""), info.query.get("labelSelector", "")
+        if "," in fields:
+            fields = selectors.sorted_fields(fields)
         return action._replace(field_selector=fields, label_selector=labels)
     return action
 

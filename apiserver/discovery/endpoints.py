@@ -32,6 +32,7 @@ _ESCAPING_MINOR = 32
 
 
 _SIZE_SAMPLE = 1_000  # objects of a kind whose sizes estimate those of all
+_PAGES_MINOR = 36
 _EMULATION_MINOR = 33
 """The minor since which `/version` includes the emulated version
 (apimachinery/pkg/version.Info)."""
@@ -98,6 +99,8 @@ class Endpoints:
         """The metrics of requests in this process."""
         self.samples = samples
         self._gauges = gauges
+        self.page_paths = ("/flagz", "/statusz") if release.minor >= _PAGES_MINOR else ()
+        """The pages for people, which exist since 1.36."""
         self._release = release
         self._connection_loop = connection_loop
         escaping = "underscores" if release.minor >= _ESCAPING_MINOR else "values"

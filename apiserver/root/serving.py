@@ -43,8 +43,6 @@ from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.options import options_of
 
-_PAGES_MINOR = 36
-"""The minor since which `/flagz` and `/statusz` exist."""
 _PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 _NO_ORIGINS = Origins((), protects=False)
 
@@ -256,7 +254,7 @@ def _paths(
     return {
         "/": handlers.root,
         "/index.html": handlers.root,
-        **_pages(core.options),
+        **dict.fromkeys(handlers.page_paths, _pages(core.options)),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
         "/healthz/": handlers.health,
@@ -286,11 +284,10 @@ def _paths(
     }
 
 
-def _pages(options: Options) -> Mapping[str, Lazy[Endpoint]]:
-    """Return the pages for people, which exist since 1.36."""
+def _pages(options: Options) -> Lazy[Endpoint]:
+    """Return the pages for people."""
     started, release = datetime.now(UTC), options.release
-    pages = Lazy(lambda: discovery.Pages(release, started, partial(_flags, options)))
-    return dict.fromkeys(("/flagz", "/statusz"), pages) if release.minor >= _PAGES_MINOR else {}
+    return Lazy(lambda: discovery.Pages(release, started, partial(_flags, options)))
 
 
 def _flags(options: Options) -> Mapping[str, str]:

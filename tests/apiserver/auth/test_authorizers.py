@@ -16,6 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from inkube import APIServer
 from inkube.apiserver.access.configs import authorization as authorizationconfig
+from inkube.apiserver.auth import attributes
+from inkube.apiserver.http import requests
+from inkube.apiserver.registry import User
 from inkube.controllers.clock import FakeClock
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -558,3 +561,11 @@ def test_an_invalid_webhook_ends_the_start(tmp_path, change, why) -> None:
     with pytest.raises(ValueError, match="authorizers") as error:
         authorizationconfig.read(config)
     assert why in str(error.value)
+
+
+def test_terms_of_a_field_selector_reach_authorizers_in_the_order_of_their_texts() -> None:
+    """apimachinery/pkg/fields, parseSelector."""
+    selector = "spec.nodeName%3Dn%2Cmetadata.name!%3Db%2Cmetadata.name!%3Da"
+    info = requests.parse("GET", "/api/v1/pods", f"fieldSelector={selector}")
+    action = attributes.of_request(User("ada"), info)
+    assert action.field_selector == "metadata.name!=a,metadata.name!=b,spec.nodeName=n"
