@@ -10,8 +10,6 @@ schemaCoercingDecoder.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import orjson
-
 from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
 from inkube.apiserver.registry.resource import Resource
@@ -20,7 +18,7 @@ from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import patch_refusal
-from inkube.schemas.golang import DecodeError, gotext
+from inkube.schemas.golang import DecodeError, gojson, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
@@ -146,18 +144,18 @@ def accept_patched(
     handlers/patch.go.
     """
     request = write.request
-    before = b"" if strategic else orjson.dumps(obj)  # decoding changes the object
+    before = b"" if strategic else gojson.written(obj)  # decoding changes the object
     of_type: list[str] = []
 
     def whole() -> str:
         if strategic:
             return patch_text()
-        value = orjson.loads(before)
+        value = gojson.loads(before, texts=True)
         if not request.resource.wording.has_messages or write.old is None:
             return gotext.compact_json(value)
         new = unpacked() if unpacked else builtin.memberorder.Unpacked()
         ordered = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
-        return gotext.ordered_json(ordered)
+        return gotext.escaped_html(gojson.written(ordered).decode())
 
     try:
         if strategic:  # it is not decoded from a text, so that its type does not matter

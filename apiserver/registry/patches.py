@@ -12,7 +12,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas import patch as rules
-from inkube.schemas.golang import DecodeError, gotext
+from inkube.schemas.golang import DecodeError, gojson, gotext
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.ownership import apply as apply_rules
@@ -189,11 +189,22 @@ def of(request: Request, kind: str, patch: Patch) -> Update:
     if kind != "apply":
         if request.resource.definition.has_secrets:
             patch = _sealed(kind, patch)
+        if kind != "strategic" and request.resource.wording.has_messages:
+            patch = _with_number_texts(patch)
         return KINDS[kind](patch)
     if request.options.validation != "Ignore":
         for text in patch.duplicates:
             request.warn(text)
     return Apply(request, patch)
+
+
+def _with_number_texts(patch: Patch) -> Patch:
+    """Return the document with unusual numbers as it writes them: upstream patches texts, and Go
+    types decode the result."""
+    body = patch.text.encode()
+    if not gojson.may_hold_texts(body):
+        return patch
+    return patch._replace(value=gojson.loads(body, texts=True))
 
 
 def _sealed(kind: str, patch: Patch) -> Patch:

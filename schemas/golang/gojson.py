@@ -52,6 +52,9 @@ class Number(float):
         number.text = text
         return number
 
+    def __deepcopy__(self, _copies: dict[int, Any]) -> Self:
+        return self
+
 
 def loads(body: bytes, *, texts: bool = False) -> Any:
     """Return the value. Integers beyond int64 become floats. Raises DecodeError with Go's text.
@@ -70,6 +73,22 @@ def loads(body: bytes, *, texts: bool = False) -> Any:
     if flat.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
         raise DecodeError(syntax_error(body, depth=MAX_DEPTH))
     return value
+
+
+def may_hold_texts(body: bytes) -> bool:
+    """Return whether `loads` with `texts` can give another value than without."""
+    return _may_hold_numbers(body, body.translate(_FLAT))
+
+
+def written(value: Any) -> bytes:
+    """Return the JSON of a value in which Numbers have their texts."""
+    return orjson.dumps(value, default=_verbatim)
+
+
+def _verbatim(value: Any) -> orjson.Fragment:
+    if isinstance(value, Number):
+        return orjson.Fragment(value.text)
+    raise TypeError(type(value).__name__)
 
 
 def may_hold_floats(data: bytes) -> bool:

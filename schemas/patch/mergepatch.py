@@ -1,5 +1,6 @@
 """JSON merge patch, RFC 7386, with the special cases of evanphx/json-patch (merge.go)."""
 
+import copy
 from typing import Any
 
 import orjson
@@ -22,7 +23,7 @@ def merge(obj: Object, patch: Any) -> Object:
             f"error decoding patch: json: cannot unmarshal {kind} into Go value of type "
             "map[string]interface {}"
         )
-    return _merged(obj, orjson.loads(orjson.dumps(patch)))
+    return _merged(obj, _copied(patch))
 
 
 def _merged(current: Object, patch: Object) -> Object:
@@ -48,3 +49,10 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
     return value
+
+
+def _copied(patch: Any) -> Any:
+    try:
+        return orjson.loads(orjson.dumps(patch))
+    except TypeError:  # a number that keeps its text
+        return copy.deepcopy(patch)

@@ -110,6 +110,11 @@ def test_an_empty_reclaim_policy_is_none(kinds):
     assert errors(kinds, "StorageClass", obj) == []
 
 
+def test_an_empty_preemption_policy_is_missing(kinds):
+    found = errors(kinds, "PriorityClass", {"value": 1, "preemptionPolicy": ""})
+    assert found == [("preemptionPolicy", "Required value")]
+
+
 def test_new_cluster_addresses_are_checked_before_they_are_allocated(kinds):
     spec = {"ports": [{"port": 80}], "clusterIP": "1.2.3.04"}
     assert errors(kinds, "Service", {"spec": spec}) == [
