@@ -64,7 +64,12 @@ def definition(url, bundle=BUNDLE):
 def version(name):
     spec = {"type": "object", "properties": {FIELDS[name]: {"type": "integer"}}}
     schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-    return {"name": name, "served": True, "storage": name == "v1", "schema": schema}
+    return {
+        "name": name, "served": True, "storage": name == "v1", "schema": schema,
+        "additionalPrinterColumns": [
+            {"name": "Size", "type": "integer", "jsonPath": f".spec.{FIELDS[name]}"}
+        ],
+    }  # fmt: skip
 
 
 def boat(name, served="v1", size=7):
@@ -103,6 +108,26 @@ async def test_the_serving_certificate_itself_is_an_authority(converter):
         await server.settled()
         await server.client.create(boat("argo"))
         assert (await server.client.get(V2, "argo"))["spec"] == {"meters": 7}
+
+
+async def test_each_form_of_a_table_shows_converted_values(converter, web_of):
+    """Its columns are those of the version that the client reads."""
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io"
+    async with APIServer() as server, web_of(server) as web:
+        await server.client.create(definition(converter.url))
+        await server.settled()
+        await server.client.create(boat("argo"))
+        for served, field in FIELDS.items():
+            path = f"/apis/example.com/{served}/boats"
+            forms = [path, f"{path}/argo"]
+            if served == "v2":
+                forms.append(f"{path}?watch=1&timeoutSeconds=1&resourceVersion=0")
+            for where in forms:
+                query = f"{'&' if '?' in where else '?'}includeObject=Object"
+                found = (await web.ask("GET", where + query, Accept=accept)).json
+                [row] = found.get("object", found)["rows"]
+                assert row["cells"] == ["argo", 7], where
+                assert row["object"]["spec"] == {field: 7}, where
 
 
 async def test_an_object_is_stored_in_the_storage_version(client):
