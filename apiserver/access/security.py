@@ -168,7 +168,9 @@ def build(
     is_anonymous, paths = settings.anonymous if settings else (options.anonymous_auth, None)
     sources = _webhook_sources(options, outgoing, now)
     authentication_files = (
-        _join_issuers(sources, options, settings, outgoing, now) if settings is not None else ()
+        _join_issuers(sources, options, settings, outgoing, now, samples)
+        if settings is not None
+        else ()
     )
     authenticator = Authenticator(
         _accounts(options, store, system_fields, keys),
@@ -367,6 +369,7 @@ def _join_issuers(
     settings: "configs.authentication.Settings",
     outgoing: "Callable[[], auth.Outgoing]",
     now: Callable[[], float],
+    samples: Samples,
 ) -> "Sequence[configs.reloading.ConfigFile]":
     """Put JWT issuers before other sources of users, and return the file that they follow. Raises
     ValueError, OSError."""
@@ -377,7 +380,9 @@ def _join_issuers(
         algorithms = options.oidc_signing_algs
         members = settings.issuers
         client = outgoing()
-        return configs.authentication.issuers(members, client, now, own=own, algorithms=algorithms)
+        return configs.authentication.issuers(
+            members, client, now, samples, own=own, algorithms=algorithms
+        )
 
     current: Sequence[TokenSource] = issuers(settings) if settings.issuers else ()
     sources[:0] = current

@@ -5,7 +5,9 @@ unknown one. Loaded with the first issuer, because it imports PyJWT. Follows
 apiserver/plugin/pkg/authenticator/token/oidc and coreos/go-oidc.
 """
 
+import hashlib
 import ssl
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,6 +20,7 @@ from inkube.apiserver.auth.jwtclaims import Mapper
 from inkube.apiserver.auth.outgoing import CallError, Outgoing
 from inkube.apiserver.auth.serviceaccounts import TokenRefused, VerifiedToken
 from inkube.apiserver.auth.signatures import signing
+from inkube.apiserver.registry import Samples
 from inkube.schemas.golang import quote, rfc3339
 from inkube.schemas.objects import Object
 
@@ -30,6 +33,7 @@ _EARLY = 5 * 60  # seconds that a token may be early (go-oidc, verify.go)
 _RETRY = 10.0  # seconds after which a failed discovery is repeated
 _SECONDS = 30.0
 _MAX_KEYS = 1000
+_LATENCY = "apiserver_authentication_jwt_authenticator_latency_seconds"
 _MAX_OTHERS = 100
 
 
@@ -58,7 +62,7 @@ class Verifier:
         now: Callable[[], float],
         algorithms: Sequence[str] = ALGORITHMS,
     ) -> None:
-        self._url = url
+        self.url = url
         self._audiences = audiences
         self._connection = connection
         self._now = now
@@ -69,7 +73,7 @@ class Verifier:
 
     def has_issued(self, claims: Object) -> bool:
         """Return whether claims name this issuer."""
-        return _GOOGLE.get(claims.get("iss", ""), claims.get("iss")) == self._url
+        return _GOOGLE.get(claims.get("iss", ""), claims.get("iss")) == self.url
 
     def check(self, token: str, claims: Object) -> None:
         """Check the claims of a token, and its signature. Raises NotInitializedError without keys,
@@ -151,10 +155,10 @@ class Verifier:
     async def _fetch_keys(self) -> Sequence[jwt.PyJWK]:
         get, context = self._connection.client.get, self._connection.context
         found: Mapping[str, Any] = await get(self._connection.discovery, context, _SECONDS)
-        if found.get("issuer") != self._url:
+        if found.get("issuer") != self.url:
             raise CallError(
                 f"oidc: issuer did not match the issuer returned by provider, expected "
-                f"{quote(self._url)} got {quote(str(found.get('issuer')))}"
+                f"{quote(self.url)} got {quote(str(found.get('issuer')))}"
             )
         keys = (await get(found["jwks_uri"], context, _SECONDS))["keys"]
         return list(_usable(keys[:_MAX_KEYS]))
@@ -163,8 +167,11 @@ class Verifier:
 class Issuer:
     """Finds the users of the tokens of one issuer."""
 
-    def __init__(self, verifier: Verifier, mapper: Mapper) -> None:
+    def __init__(self, verifier: Verifier, mapper: Mapper, samples: Samples) -> None:
+        """`samples` receives the durations of verifications."""
         self._verifier = verifier
+        self._samples = samples
+        self._hash = f"sha256:{hashlib.sha256(verifier.url.encode()).hexdigest()}"
         self._mapper = mapper
         self._others: dict[str, Verifier] = {}
         """Issuers of distributed claims, by their address."""
@@ -175,6 +182,17 @@ class Issuer:
         claims = signing.read_claims(token)
         if claims is None or not self._verifier.has_issued(claims):
             return None
+        begun = time.perf_counter()
+        try:
+            user = self._user(token, claims)
+        except TokenRefused:
+            self._samples.observe(time.perf_counter() - begun, _LATENCY, "failure", self._hash)
+            raise
+        self._samples.observe(time.perf_counter() - begun, _LATENCY, "success", self._hash)
+        return user
+
+    def _user(self, token: str, claims: Object) -> VerifiedToken:
+        """Verify a token of this issuer."""
         try:
             self._verifier.check(token, claims)
         except NotInitializedError as error:

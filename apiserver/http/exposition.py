@@ -330,12 +330,18 @@ _DESCRIBED: Mapping[str, _Described] = {
         "counter", "name type operation code rejected"
     ),
     "aggregator_unavailable_apiservice": _Described("gauge", "name"),
-    "apiserver_authentication_config_controller_automatic_reloads_total": _Described(
-        "counter", "status apiserver_id_hash"
+    "apiserver_authentication_jwt_authenticator_latency_seconds": _Described(
+        "histogram", "result jwt_issuer_hash"
     ),
-    "apiserver_authorization_config_controller_automatic_reloads_total": _Described(
-        "counter", "status apiserver_id_hash"
-    ),
+    **{
+        f"apiserver_{component}_config_controller_{what}": _Described(kind, labels)
+        for component in ("authentication", "authorization")
+        for what, kind, labels in (
+            ("automatic_reloads_total", "counter", "status apiserver_id_hash"),
+            ("automatic_reload_last_timestamp_seconds", "gauge", "status apiserver_id_hash"),
+            ("last_config_info", "gauge", "apiserver_id_hash hash"),
+        )
+    },
     "apiserver_authorization_decisions_total": _Described("counter", "type name decision"),
     "apiserver_authorization_match_condition_evaluation_errors_total": _Described(
         "counter", "type name"

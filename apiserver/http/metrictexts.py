@@ -41,13 +41,34 @@ HELP: Mapping[str, str] = {
         "whether the request was rejected or not and an HTTP status code. Codes greater than "
         "600 are truncated to 600, to keep the metrics cardinality bounded."
     ),
+    "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds": (
+        "[BETA] Timestamp of the last automatic reload of authentication configuration split "
+        "by status and apiserver identity."
+    ),
     "apiserver_authentication_config_controller_automatic_reloads_total": (
         "[BETA] Total number of automatic reloads of authentication configuration split by "
         "status and apiserver identity."
     ),
+    "apiserver_authentication_config_controller_last_config_info": (
+        "[ALPHA] Information about the last applied authentication configuration with hash as "
+        "label, split by apiserver identity."
+    ),
+    "apiserver_authentication_jwt_authenticator_latency_seconds": (
+        "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent "
+        "authenticating a token for cache miss only (i.e. when the token is not found in the "
+        "cache)."
+    ),
+    "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds": (
+        "[BETA] Timestamp of the last automatic reload of authorization configuration split "
+        "by status and apiserver identity."
+    ),
     "apiserver_authorization_config_controller_automatic_reloads_total": (
         "[BETA] Total number of automatic reloads of authorization configuration split by "
         "status and apiserver identity."
+    ),
+    "apiserver_authorization_config_controller_last_config_info": (
+        "[ALPHA] Information about the last applied authorization configuration with hash as "
+        "label, split by apiserver identity."
     ),
     "apiserver_authorization_decisions_total": (
         "[ALPHA] Total number of terminal decisions made by an authorizer split by authorizer "

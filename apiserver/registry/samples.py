@@ -12,6 +12,7 @@ from typing import Any
 MAX_SERIES = 10_000
 """Sets of labels of all metrics; further ones are not recorded. New kinds add sets."""
 
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _OF_ADMISSION = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
 _OF_IMPERSONATION = tuple(0.001 * 2**power for power in range(15))
 _OF_FLOWS = (0.0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0)
@@ -19,19 +20,8 @@ BOUNDS: Mapping[str, tuple[float, ...]] = {
     "apiserver_admission_controller_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_step_admission_duration_seconds": _OF_ADMISSION,
     "apiserver_admission_webhook_admission_duration_seconds": (*_OF_ADMISSION, 10.0, 25.0),
-    "apiserver_authorization_webhook_duration_seconds": (
-        0.005,
-        0.01,
-        0.025,
-        0.05,
-        0.1,
-        0.25,
-        0.5,
-        1.0,
-        2.5,
-        5.0,
-        10.0,
-    ),
+    "apiserver_authentication_jwt_authenticator_latency_seconds": (0.001, *_LATENCIES),
+    "apiserver_authorization_webhook_duration_seconds": _LATENCIES,
     "apiserver_flowcontrol_priority_level_request_utilization": (
         0.0,
         0.001,
@@ -91,6 +81,16 @@ Series = tuple[str, ...]
 """The name of a metric and the values of its labels."""
 
 
+_INFORMATION = "_info"
+"""The end of the names of gauges that are always 1, whose labels are the information."""
+
+
+def _is_latest(name: str) -> bool:
+    """Return whether the value of a metric for several processes is the highest one, not the
+    sum."""
+    return name.endswith((_INFORMATION, "_timestamp_seconds"))
+
+
 class Histogram:
     """The number of values within each bound, and the sum of all values."""
 
@@ -128,6 +128,17 @@ class Samples:
         if series in self.numbers or self._has_room:
             self.numbers[series] = self.numbers.get(series, 0) + by
 
+    def put(self, value: float, *series: str) -> None:
+        """Set a gauge of a time or of information, which is the same or newer in other processes
+        (`_is_latest`)."""
+        if series in self.numbers or self._has_room:
+            self.numbers[series] = value
+
+    def forget(self, *beginning: str) -> None:
+        """Remove the counters and gauges with this name and these first labels."""
+        for series in [each for each in self.numbers if each[: len(beginning)] == beginning]:
+            del self.numbers[series]
+
     def observe(self, value: float, *series: str, weight: int = 1) -> None:
         """Add a value to a histogram, as often as `weight` says."""
         bounds = BOUNDS[series[0]]
@@ -144,10 +155,11 @@ class Samples:
         return len(self.numbers) + len(self.histograms) < MAX_SERIES
 
     def reset(self, *kept: str) -> None:
-        """Forget all values, except those of the metrics with these names."""
+        """Forget all values, except those of the metrics with these names, and information."""
         self.histograms.clear()
-        for series in [each for each in self.numbers if each[0] not in kept]:
-            del self.numbers[series]
+        for series in [*self.numbers]:
+            if series[0] not in kept and not series[0].endswith(_INFORMATION):
+                del self.numbers[series]
 
     def snapshot(self) -> list[Any]:
         """Return the values as JSON values, for `merge` in another process."""
@@ -158,7 +170,10 @@ class Samples:
         """Add the values of another process, as `snapshot` returned them."""
         numbers, histograms = snapshot
         for series, value in numbers:
-            self.add(*series, by=value)
+            if _is_latest(series[0]):
+                self.put(max(value, self.numbers.get(tuple(series), 0)), *series)
+            else:
+                self.add(*series, by=value)
         for series, buckets, total in histograms:
             found = self.histograms.setdefault(tuple(series), Histogram(len(buckets)))
             found.buckets = [sum(pair) for pair in zip(found.buckets, buckets, strict=True)]

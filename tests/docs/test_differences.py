@@ -15,6 +15,7 @@ from inkube import APIServer
 from inkube.apiserver.access.configs import authentication, authorization
 from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.envtest import flags, kubeflags
+from inkube.apiserver.registry import Samples
 from inkube.schemas import cel, quantity
 
 in_module = pytest.mark.asyncio(loop_scope="module")
@@ -88,7 +89,10 @@ ALPHA = [
     "aggregator_unavailable_apiservice_total",
     "apiextensions_apiserver_validation_ratcheting_seconds",
     "apiserver_admission_step_admission_duration_seconds_summary", "apiserver_audit_event_total",
-    "apiserver_audit_requests_rejected_total", "apiserver_cache_list_fetched_objects_total",
+    "apiserver_audit_requests_rejected_total",
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info",
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds",
+    "apiserver_cache_list_fetched_objects_total",
     "apiserver_cache_list_returned_objects_total", "apiserver_cache_list_total",
     "apiserver_certificates_registry_csr_honored_duration_total",
     "apiserver_certificates_registry_csr_requested_duration_total",
@@ -319,7 +323,7 @@ def test_configurations_that_are_not_supported(tmp_path):
     path.write_text(yaml.safe_dump(config))
     members = authentication.read(path).issuers
     with pytest.raises(ValueError, match="egress selectors are not supported here"):
-        authentication.issuers(members, Outgoing(), float, own=(), algorithms=())
+        authentication.issuers(members, Outgoing(), float, Samples(), own=(), algorithms=())
     webhook = {
         "timeout": "3s",
         "authorizedTTL": "5m",

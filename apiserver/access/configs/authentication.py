@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from inkube.apiserver import auth, http
 from inkube.apiserver.access.configs import objects
+from inkube.apiserver.registry import Samples
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -90,6 +91,7 @@ def issuers(
     members: Sequence[Object],
     client: "auth.Outgoing",
     now: Callable[[], float],
+    samples: Samples,
     *,
     own: Collection[str],
     algorithms: Sequence[str],
@@ -118,6 +120,7 @@ def issuers(
                 algorithms or auth.jwtissuers.ALGORITHMS,
             ),
             mapper,
+            samples,
         )
         for each, mapper in zip(members, mappers, strict=True)
     ]

@@ -7,7 +7,9 @@ pkg/kubeapiserver/authorizer/reload.go.
 
 import asyncio
 import contextlib
+import hashlib
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
@@ -32,6 +34,11 @@ class ConfigFile:
         self.component = component
         self._apply = apply
         self._data = path.read_bytes()
+
+    @property
+    def content_hash(self) -> str:
+        """The hash of the content that was read last, in metrics."""
+        return f"sha256:{hashlib.sha256(self._data).hexdigest()}"
 
     async def check(self) -> bool | None:
         """Apply the content of the file if it has changed. Returns whether that succeeded, and None
@@ -65,6 +72,8 @@ class Reloading:
         self._samples = samples
         self._identity = identity
         """The hash of the name of this server, in metrics."""
+        for file in files:
+            self._record_content(file)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -92,6 +101,16 @@ class Reloading:
             logger.warning("reloading %s config: %s", file.component, error)
             succeeded, is_final = False, False
         if succeeded is not None:
-            name = f"apiserver_{file.component}_config_controller_automatic_reloads_total"
-            self._samples.add(name, "success" if succeeded else "failure", self._identity)
+            prefix = f"apiserver_{file.component}_config_controller_automatic_reload"
+            labels = "success" if succeeded else "failure", self._identity
+            self._samples.add(f"{prefix}s_total", *labels)
+            self._samples.put(time.time(), f"{prefix}_last_timestamp_seconds", *labels)
+            if succeeded:
+                self._record_content(file)
         return is_final
+
+    def _record_content(self, file: ConfigFile) -> None:
+        """Record the hash of the settings in force."""
+        name = f"apiserver_{file.component}_config_controller_last_config_info"
+        self._samples.forget(name)
+        self._samples.put(1, name, self._identity, file.content_hash)

@@ -1,6 +1,8 @@
 """Files of authentication and authorization that change while the server runs."""
 
+import hashlib
 import json
+import re
 import time
 
 import aiohttp
@@ -70,6 +72,16 @@ class Client:
                 found[result] = int(float(line.split()[-1]))
         return tuple(found.values())
 
+    async def content(self, component):
+        """Return the hash of the settings in force, and when they were read."""
+        head = {"Authorization": "Bearer admin"}
+        async with self._session.get(self._server.url + "/metrics", headers=head) as answer:
+            text = await answer.text()
+        name = f"apiserver_{component}_config_controller_"
+        [hashed] = re.findall(rf'^{name}last_config_info{{.*,hash="(\S+)"}} 1$', text, re.MULTILINE)
+        successes = rf'^{name}automatic_reload_last_timestamp_seconds{{.*"success"}} (\S+)$'
+        return hashed, [float(each) for each in re.findall(successes, text, re.MULTILINE)]
+
 
 @pytest.fixture
 def reloaded(caplog):
@@ -122,6 +134,9 @@ async def test_other_authorizers_decide_after_a_change(files, reloaded) -> None:
         await reloaded(2, 1)
         assert await client.code("ada") == 200
         assert await client.reloads("authorization") == (2, 1)
+        hashed, [read_at] = await client.content("authorization")
+        assert hashed == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        assert 0 <= time.time() - read_at < 600
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import base64
 import contextlib
+import hashlib
 import json
 import time
 
@@ -13,6 +14,7 @@ from openid import BY_CLAIM, configuration
 from inkube import APIServer
 from inkube.apiserver.access.configs import authentication as authenticationconfig
 from inkube.apiserver.auth import Outgoing
+from inkube.apiserver.registry import Samples
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -133,6 +135,23 @@ async def test_tokens_for_others_are_refused(issuer) -> None:
         assert (await ask(issuer.token(iss="https://other")))[0] == 401
 
 
+async def test_verifications_are_measured_by_issuer_and_result(issuer) -> None:
+    config = configuration(issuer)
+    async with (
+        APIServer(authentication_config=config, authorization_mode="RBAC") as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+        for token in (issuer.token(), issuer.token(exp=1)):
+            await session.post(WHO, json=REVIEW, headers={"Authorization": f"Bearer {token}"})
+        head = {"Authorization": f"Bearer {server.security.token}"}
+        async with session.get("/metrics", headers=head) as answer:
+            lines = (await answer.text()).splitlines()
+    name = "apiserver_authentication_jwt_authenticator_latency_seconds_count"
+    hashed = f"sha256:{hashlib.sha256(issuer.url.encode()).hexdigest()}"
+    for result in ("success", "failure"):
+        assert f'{name}{{jwt_issuer_hash="{hashed}",result="{result}"}} 1' in lines
+
+
 async def test_a_claim_is_fetched_from_the_server_that_has_it(issuer) -> None:
     groups = {"claimMappings": {**BY_CLAIM, "groups": {"claim": "teams", "prefix": "t:"}}}
 
@@ -214,7 +233,9 @@ async def test_an_invalid_configuration_ends_the_start(change, why) -> None:
     def started():
         members = authenticationconfig.read(config).issuers
         own = ("https://kubernetes.default.svc",)
-        return authenticationconfig.issuers(members, Outgoing(), time.time, own=own, algorithms=())
+        return authenticationconfig.issuers(
+            members, Outgoing(), time.time, Samples(), own=own, algorithms=()
+        )
 
     with pytest.raises(ValueError, match="invalid authentication configuration: ") as error:
         started()
