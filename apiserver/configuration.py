@@ -433,6 +433,7 @@ class ServerOptions:
         check=_METRIC_LABEL.fullmatch,
         expected="METRIC,LABEL, such as apiserver_request_total,code",
     )
+    disabled_metrics: Sequence[str] = option((), "Names of metrics that `/metrics` does not show.")
     allow_origins: Sequence[str] = option(
         (),
         "Allow web pages of this origin (CORS), such as http://localhost:3000; `*` allows all.",

@@ -109,6 +109,7 @@ class OptionValues(TypedDict, total=False):
     audit_webhook_truncate_enabled: bool
     audit_webhook_truncate_max_event_size: int
     allow_metric_labels: Mapping[str, str]
+    disabled_metrics: Sequence[str]
     allow_origins: Sequence[str]
     cors_allowed_origins: Sequence[str]
     strict_transport_security_directives: Sequence[str]

@@ -97,7 +97,7 @@ class NodeRestriction(Plugin):
         }
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) in self._checks and operation != "CONNECT"
+        return operation != "CONNECT"
 
     async def mutate(self, write: Write) -> None:
         user, resource = write.request.user, write.request.resource
@@ -106,7 +106,9 @@ class NodeRestriction(Plugin):
             return
         if not node:
             raise refused(write, f"could not determine node from user {quote(user.name)}")
-        self._checks[resource.group, resource.plural](write, node)
+        check = self._checks.get((resource.group, resource.plural))
+        if check is not None:
+            check(write, node)
         if _is_token_request(write) and self._restricts_audiences:
             await self._check_audience(write)
 

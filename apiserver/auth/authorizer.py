@@ -67,8 +67,8 @@ class AlwaysDeny:
         return YES if MASTERS in attributes.user.groups else _NO
 
     def rules_for(self, user: User, namespace: str) -> HeldRules:
-        """Return one rule that allows everything, or none."""
-        return HeldRules([EVERYTHING, EVERY_PATH] if MASTERS in user.groups else [])
+        """Return no rules: the privileged group has none (alwaysDenyAuthorizer)."""
+        return HeldRules([])
 
 
 class AlwaysAllow:

@@ -11,7 +11,7 @@ import aiohttp
 import orjson
 
 from inkube.apiserver import http
-from inkube.schemas import releases
+from inkube.schemas import releases, webhooks
 from inkube.schemas.objects import Object
 
 MAX_ANSWER = 4 * 1024 * 1024
@@ -42,7 +42,11 @@ class Outgoing:
 
     async def get(self, url: str, context: ssl.SSLContext, seconds: float) -> Object:
         """Return the JSON object at an address. Raises CallError."""
-        return _decoded(*await self._call("GET", url, context, seconds, {}))
+        where, code, reason, body, _ = await self._call("GET", url, context, seconds, {})
+        if not 200 <= code < 300:
+            text = body[:200].decode("utf-8", "replace")
+            raise CallError(f"{where}: {code} {reason}: {text}", code)
+        return _decoded(where, body)
 
     async def get_text(
         self, url: str, context: ssl.SSLContext, seconds: float, token: str = ""
@@ -50,7 +54,7 @@ class Outgoing:
         """Return the text at an address, which is asked with a token if there is one. Raises
         CallError."""
         options = {"headers": {"Authorization": f"Bearer {token}"}} if token else {}
-        where, code, reason, body = await self._call("GET", url, context, seconds, options)
+        where, code, reason, body, _ = await self._call("GET", url, context, seconds, options)
         if not 200 <= code < 300:
             raise CallError(f"{where}: {code} {reason}", code)
         return body.decode("utf-8", "replace")
@@ -64,12 +68,15 @@ class Outgoing:
         options: Any = None,
     ) -> Object:
         """Send a JSON object, and return that of the answer. `options` are those of aiohttp.
-        Raises CallError."""
+        Raises CallError, with client-go's text for the code of an error."""
         headers = {"Content-Type": "application/json", "Accept": "application/json, */*"}
         made = {**(options or {})}
         made["headers"] = {**headers, **made.get("headers", {})}
         made["data"] = orjson.dumps(document)
-        return _decoded(*await self._call("POST", url, context, seconds, made))
+        where, code, _, body, media = await self._call("POST", url, context, seconds, made)
+        if not 200 <= code < 300:
+            raise CallError(webhooks.replies.failure(code, body, media), code)
+        return _decoded(where, body)
 
     async def _call(
         self,
@@ -78,8 +85,9 @@ class Outgoing:
         context: ssl.SSLContext | bool,
         seconds: float,
         options: dict[str, Any],
-    ) -> tuple[str, int, str, bytes]:
-        """Return what was called, and the code, the reason and the body of the answer."""
+    ) -> tuple[str, int, str, bytes, str]:
+        """Return what was called, and the code, the reason, the body and the media type of the
+        answer."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 headers=self._headers, timeout=aiohttp.ClientTimeout()
@@ -92,17 +100,15 @@ class Outgoing:
             ):
                 body = await http.dialing.read_body(response, MAX_ANSWER)
                 code, reason = response.status, response.reason
+                media = response.headers.get("Content-Type", "")
         except TimeoutError as error:
             raise CallError(f"{where}: context deadline exceeded", is_timeout=True) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise CallError(f"{where}: {http.dialing.dial_error(error)}") from error
-        return where, code, reason or "", body
+        return where, code, reason or "", body, media
 
 
-def _decoded(where: str, code: int, reason: str, body: bytes) -> Object:
-    if not 200 <= code < 300:
-        text = body[:200].decode("utf-8", "replace")
-        raise CallError(f"{where}: {code} {reason}: {text}", code)
+def _decoded(where: str, body: bytes) -> Object:
     if not body:
         return {}
     try:

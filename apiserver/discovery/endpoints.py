@@ -2,7 +2,7 @@
 
 import platform
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -88,12 +88,13 @@ class Endpoints:
         failures: Callable[[], Mapping[str, str]],
         release: Release,
         allowed_labels: Mapping[str, str],
+        disabled_metrics: Collection[str],
         connection_loop: Callable[[], str],
         siblings: Siblings | None = None,
     ) -> None:
         """`gauges` returns metrics that are read when they are shown: each is a name, labels and a
         value. `data` is the file of the store, if it has one. `allowed_labels` are the option
-        `allow_metric_labels`."""
+        `allow_metric_labels`, and `disabled_metrics` are metrics that are not shown."""
         self.health = health.Health(failures, minor=release.minor)
         self.requests = metrics
         """The metrics of requests in this process."""
@@ -113,6 +114,7 @@ class Endpoints:
         self._store = store
         self._data = data
         self._allowed_labels = allowed_labels
+        self._disabled_metrics = disabled_metrics
 
     def figures(self, *, resets: bool = False) -> Object:
         """Return the metrics of this process, for other workers. All of them are recorded from now
@@ -201,6 +203,7 @@ class Endpoints:
                 if served.version.deprecated
             },
             allowed_labels=self._allowed_labels,
+            disabled=self._disabled_metrics,
             build={name: version[member] for name, member in _BUILD.items()},
         )
         text = http.exposition.text(exposed)

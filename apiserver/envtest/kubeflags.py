@@ -128,7 +128,7 @@ UNSUPPORTED_SWITCHES = (
     "profiling", "service-account-extend-token-expiration", "show-hidden-metrics",
 )  # fmt: skip
 UNSUPPORTED_OPTIONS = (
-    "admission-control", "disabled-metrics", "egress-selector-config-file",
+    "admission-control", "egress-selector-config-file",
     "kubernetes-service-node-port", "min-compatibility-version",
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "service-account-signing-endpoint",

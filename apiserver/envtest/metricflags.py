@@ -13,21 +13,27 @@ from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 from inkube.schemas import golang
 
 _LABELS, _MANIFEST = "allow-metric-labels", "allow-metric-labels-manifest"
+_DISABLED = "disabled-metrics"
 FLAGS: Mapping[str, Flag] = {
     _LABELS: Flag("text", "Values of labels that metrics show: metric,label=value,value."),
     _MANIFEST: Flag("text", 'A YAML file with the same: "metric,label": value,value.'),
+    _DISABLED: Flag("list", "Names of metrics that are not shown."),
 }
 
 
 def options(arguments: Arguments) -> dict[str, Any]:
-    """Return the shown values of labels of metrics. Raises FlagError."""
+    """Return the shown values of labels of metrics, and the metrics that are not shown. Raises
+    FlagError."""
     allowed = dict(pair for text in arguments.all(_LABELS) for pair in _pairs(text))
     manifest = arguments.last(_MANIFEST)
     if allowed and manifest:
         raise FlagError(
             "metrics: cannot specify both allowListMapping and allowListMappingManifest"
         )
-    return {"allow_metric_labels": _read(manifest) if manifest else allowed}
+    return {
+        "allow_metric_labels": _read(manifest) if manifest else allowed,
+        "disabled_metrics": tuple(filter(None, arguments.all(_DISABLED))),
+    }
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:

@@ -69,6 +69,8 @@ class Figures(NamedTuple):
     build: Mapping[str, str]
     allowed_labels: Mapping[str, str] = {}
     """The shown values of a label, with commas between them, by `METRIC,LABEL`."""
+    disabled: Collection[str] = ()
+    """Names of metrics that are not shown."""
 
 
 def text(figures: Figures) -> bytes:
@@ -129,8 +131,11 @@ class _Collector:
             labellimits.limit(found, self._figures.allowed_labels),
         )
         found.append(limited)
-        yield from found
-        yield from _of_metrics(found)
+        disabled = frozenset(self._figures.disabled)
+        shown = [each for each in found if labellimits.name_of(each) not in disabled]
+        for each in (*shown, *_of_metrics(shown, len(disabled))):
+            if labellimits.name_of(each) not in disabled:
+                yield each
 
     def _families(self) -> Iterator[Metric]:
         requests = self._figures.requests
@@ -445,8 +450,8 @@ def _of_samples(recorded: Samples) -> Iterator[Metric]:
     yield from families.values()
 
 
-def _of_metrics(families: Sequence[Metric]) -> Iterator[Metric]:
-    """Yield the metrics about metrics, of which none is hidden or disabled."""
+def _of_metrics(families: Sequence[Metric], disabled: int) -> Iterator[Metric]:
+    """Yield the metrics about metrics, of which none is hidden."""
     levels = Counter(
         found[1] for family in families if (found := _LEVEL.match(family.documentation)) is not None
     )
@@ -458,8 +463,8 @@ def _of_metrics(families: Sequence[Metric]) -> Iterator[Metric]:
     for level, number in sorted(levels.items()):
         registered.add_metric(["", level], number)
     yield registered
-    for what in ("hidden", "disabled"):
-        yield CounterMetricFamily(f"{what}_metrics", HELP[f"{what}_metrics_total"], 0)
+    for what, number in (("hidden", 0), ("disabled", disabled)):
+        yield CounterMetricFamily(f"{what}_metrics", HELP[f"{what}_metrics_total"], number)
 
 
 def _completed(name: str, values: list[str]) -> list[str]:

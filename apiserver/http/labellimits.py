@@ -22,10 +22,10 @@ def limit(families: Iterable[Metric], allowed: Mapping[str, str]) -> float:
         metric, _, label = key.partition(",")
         if label != _BOUND:
             limits.setdefault(metric, {})[label] = frozenset(values.split(","))
-    return sum(_limit(each, limits[name]) for each in families if (name := _name(each)) in limits)
+    return sum(_limit(each, limits[name]) for each in families if (name := name_of(each)) in limits)
 
 
-def _name(family: Metric) -> str:
+def name_of(family: Metric) -> str:
     """Return the full name, of which the library of the format removes the end of counters."""
     return f"{family.name}_total" if family.type == "counter" else family.name
 

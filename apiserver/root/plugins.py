@@ -27,16 +27,6 @@ _INGRESSES = ("networking.k8s.io", "ingresses")
 _DEVICE_CLAIMS = ("resource.k8s.io", "resourceclaims")
 
 _EVENTS = (("", "events"), ("events.k8s.io", "events"))
-_OF_NODES = (
-    _PODS,
-    _REQUESTS,
-    _NODES,
-    _CLAIMS,
-    ("", "serviceaccounts"),
-    ("coordination.k8s.io", "leases"),
-    ("resource.k8s.io", "resourceslices"),
-    ("storage.k8s.io", "csinodes"),
-)
 
 OPTIONAL = frozenset({"ServiceAccount", *names.OFF_BY_DEFAULT})
 """Plugins that run only if they are enabled: those of kube-apiserver, and ServiceAccount, because
@@ -91,7 +81,7 @@ def in_order(
         ),
         _late(
             "NodeRestriction",
-            _OF_NODES,
+            None,
             lambda: admission.NodeRestriction(store, authorizer, minor),
         ),
         _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),

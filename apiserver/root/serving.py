@@ -234,6 +234,7 @@ def _endpoints(
         failures,
         core.options.release,
         core.options.allow_metric_labels,
+        core.options.disabled_metrics,
         lambda: core.listener.server.connection_loop,
         siblings,
     )

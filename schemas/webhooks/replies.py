@@ -45,7 +45,7 @@ def document(
 ) -> Object:
     """Return the review in the response to a review of `version`. Raises ReplyError."""
     if not 200 <= code <= 206:
-        raise ReplyError(_failure(code, body, content_type))
+        raise ReplyError(failure(code, body, content_type))
     if not body:
         raise ReplyError(
             f"0-length response with status code: {code} and content type: {content_type}"
@@ -81,7 +81,8 @@ def _check_kind(actual: Object, version: str, expected: Kind) -> None:
         raise ReplyError(f"converting ({given}.{kind}) to ({version}.{kind}): unknown conversion")
 
 
-def _failure(code: int, body: bytes, content_type: str) -> str:
+def failure(code: int, body: bytes, content_type: str) -> str:
+    """Return the text for a response with the code of an error."""
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:

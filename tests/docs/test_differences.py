@@ -72,6 +72,31 @@ SHOWN = {
     "The deletion of": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "CRDs have no": "test_definitions_without_registrations",
     "OpenAPI version 3": "tests/apiserver/aggregation/test_aggregated_servers.py",
+    "Services of aggregated servers": "tests/apiserver/webhooks/test_webhooks_of_services.py",
+    "If a request cannot be forwarded": "tests/apiserver/aggregation/test_aggregated_servers.py",
+    "The response of a conversion": "tests/apiserver/webhooks/test_conversion_webhooks.py",
+    "A webhook or policy that": "tests/apiserver/webhooks/test_every_request_meets_every_hook.py",
+    "Metrics that would cost": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_current_inflight": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_authorization_decisions": "tests/apiserver/auth/test_authorizers.py",
+    "`etcd_requests_total`": "tests/apiserver/http/test_metrics.py",
+    "`workqueue_…`": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_authentication_config": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_cel_compilation": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_validation_declarative": "tests/apiserver/http/test_metrics.py",
+    "`apiserver_watch_list": "tests/apiserver/http/test_metrics.py",
+    "`kubernetes_feature_enabled`": "tests/apiserver/http/test_metrics.py",
+    "`running_managed_controllers`": "tests/apiserver/http/test_metrics.py",
+    "The Lease `apiserver-…`": "tests/controllers/core/test_servers_are_told_by_leases.py",
+    "Default objects": "test_default_objects",
+    "After a deletion, only": "tests/apiserver/registry/test_service_ranges.py",
+    "Devices are allocated only": "tests/controllers/workloads/test_devices_for_pods.py",
+    "Controllers react": "tests/controllers/workloads/test_rollouts.py",
+    "A node with a simulated": "tests/controllers/workloads/test_simulated_nodes.py",
+    "Hashes in names": "tests/controllers/workloads/test_rollouts.py",
+    "The scheduler has": "tests/controllers/workloads/test_scheduling.py",
+    "Volumes are bound": "tests/controllers/workloads/test_other_controllers.py",
+    "Autoscalers support": "tests/controllers/workloads/test_other_controllers.py",
     "Without a policy, the audit": "tests/apiserver/http/test_audit_log.py",
     "An apply in YAML": "tests/apiserver/http/test_audit_log.py",
     "Annotations about latency": "tests/apiserver/http/test_audit_log.py",
@@ -138,14 +163,14 @@ ALPHA = [
 own clients."""
 
 
-def lines(mark: str = "") -> list[str]:
-    """Return the first words of each line of the lists about kube-apiserver. Deliberate differences
-    begin with `**`."""
-    text = (ROOT / "docs/differences.md").read_text(encoding="utf-8").partition("\n## OpenAPI")[0]
-    return [found.strip("* ") for found in re.findall(rf"^- {mark}(.*)$", text, re.MULTILINE)]
+def lines() -> list[str]:
+    """Return the first words of each line of the lists about kube-apiserver and its controllers."""
+    text = (ROOT / "docs/differences.md").read_text(encoding="utf-8")
+    about = text.partition("\n## Provisioning compared")[0]
+    return [found.strip("* ") for found in re.findall(r"^- (.*)$", about, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("line", lines(r"\*\*"))
+@pytest.mark.parametrize("line", lines())
 def test_lines_are_shown(line):
     found = [shown for beginning, shown in SHOWN.items() if line.startswith(beginning)]
     assert len(found) == 1, f"show this line by a test, and name it in SHOWN: {line}"
@@ -354,6 +379,15 @@ def test_flags_that_are_not_supported(tmp_path):
     assert line.startswith("NOT SUPPORTED here, without effect: ")
     for flag in ("--encryption-provider-config", "--runtime-config", "--feature-gates=AllAlpha"):
         assert flag in line
+
+
+@in_module
+async def test_default_objects(server, session):
+    assert (await server.client.list("scheduling.k8s.io/v1/priorityclasses")).items == []
+    async with session.get("/apis/scheduling.k8s.io/v1/priorityclasses") as answer:
+        items = (await answer.json())["items"]
+    assert {each["metadata"]["name"] for each in items} >= {"system-node-critical"}
+    assert not any(each["metadata"].get("managedFields") for each in items)
 
 
 @in_module

@@ -29,6 +29,7 @@ admin,admin,1,"system:masters"
 ada,ada,2,"dev"
 one,system:node:one,3,"system:nodes"
 two,system:node:two,4,"system:nodes"
+lost,system:node:,5,"system:nodes"
 """
 
 
@@ -213,6 +214,7 @@ async def test_a_failing_webhook_allows_nothing(tmp_path, reviewer, policy, code
         else:
             assert code == 500
             assert body.startswith('Internal Server Error: "/api/v1/namespaces/default/configmaps"')
+            assert body.rstrip().endswith(": unknown")  # client-go's text for what is no text
         lines = (await request("admin", "GET", "/metrics"))[1].splitlines()
     for metric, labels, is_there in (
         ("webhook_evaluations_total", 'name="hook-0",result="error"', True),
@@ -462,6 +464,10 @@ async def test_a_kubelet_requests_tokens_and_certificates_for_its_own(tmp_path) 
             answer = await request("one", "POST", path, sent)
             assert answer[0] == code, answer
         assert "can only create a node CSR with CN=system:node:one" in answer[1]["message"]
+        review = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        code, body = await request("lost", "POST", review, {})
+        assert code == 403
+        assert 'could not determine node from user "system:node:"' in body["message"]
 
 
 AZURE = {"azureFile": {"shareName": "s", "secretName": "s"}}

@@ -218,6 +218,11 @@ async def test_requests_without_credentials(tmp_path, web_of):
             for token in ("t", "m")
         ]
         assert codes == [403, 200]
+        review = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+        spec = {"spec": {"namespace": "default"}}
+        made = await web.ask("POST", review, spec, Authorization="Bearer m")
+        rules = {"resourceRules": [], "nonResourceRules": [], "incomplete": False}
+        assert (made.code, made.json["status"]) == (201, rules)
     missing = APIServer(**guarded, authentication_config=tmp_path / "none")
     with pytest.raises(ValueError, match="failed to load authentication configuration from file"):
         async with missing:
@@ -229,6 +234,8 @@ def test_labels_of_metrics_are_allowed_by_flags_or_a_file(tmp_path):
         return kubeflags.options(parsed(*given))["allow_metric_labels"]
 
     assert allowed() == {}
+    disabled = kubeflags.options(parsed("--disabled-metrics=a,b"))["disabled_metrics"]
+    assert disabled == ("a", "b")
     one, two = "--allow-metric-labels=m,a=1,2", '--allow-metric-labels="m,b=x,y","n,c="'
     assert allowed(one, two) == {"m,a": "1,2", "m,b": "x,y", "n,c": ""}
     path = tmp_path / "labels"

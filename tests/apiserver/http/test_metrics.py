@@ -106,14 +106,18 @@ async def test_metrics_count_stored_objects_and_measure_the_process(web: Any) ->
     assert 'git_version="v1.36.2+inkube"' in build
 
 
-async def test_values_of_labels_that_are_not_allowed_are_shown_together(web_of: Any) -> None:
+async def test_labels_are_limited_and_metrics_disabled(web_of: Any) -> None:
     allowed = {
         "apiserver_request_total,code": "201,409",
         "apiserver_request_total,verb": "POST,LIST",
         "apiserver_request_duration_seconds,verb": "",
         "apiserver_request_duration_seconds,le": "0.1",
     }
-    server = APIServer(modules="none", controllers=False, allow_metric_labels=allowed)
+    options = {
+        "allow_metric_labels": allowed,
+        "disabled_metrics": ["apiserver_request_sli_duration_seconds", "kubernetes_build_info"],
+    }
+    server = APIServer(modules="none", controllers=False, **options)
     async with server, web_of(server) as web:
         await web.ask("POST", MAPS, {"metadata": {"name": "m"}})
         for _ in range(3):
@@ -137,6 +141,8 @@ async def test_values_of_labels_that_are_not_allowed_are_shown_together(web_of: 
     assert buckets[-1] == 3
     number = found["cardinality_enforcement_unexpected_categorizations_total"]
     assert number == 3 + 2 * 2 + 6
+    assert found["disabled_metrics_total"] == 2
+    assert not any(name.startswith(tuple(options["disabled_metrics"])) for name in found)
 
 
 async def test_commits_are_measured_as_requests_to_etcd(web: Any) -> None:
