@@ -114,7 +114,7 @@ class WebhookAuthorizer:
         review: Object = {
             "kind": "SubjectAccessReview",
             "apiVersion": f"authorization.k8s.io/{version}",
-            "metadata": {"creationTimestamp": None},
+            "metadata": {},
             "spec": sent,
             "status": {"allowed": False},
         }

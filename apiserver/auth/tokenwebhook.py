@@ -71,7 +71,7 @@ class TokenWebhook:
         review: Object = {
             "kind": "TokenReview",
             "apiVersion": f"authentication.k8s.io/{self._version}",
-            "metadata": {"creationTimestamp": None},
+            "metadata": {},
             "spec": {"token": token, "audiences": list(audiences)},
             "status": {"user": {}},
         }

@@ -165,10 +165,11 @@ def _attributes(user: User, spec: Object) -> Attributes:
     if asked is None:
         path = spec["nonResourceAttributes"]
         return Attributes(user, path.get("verb", ""), path=path.get("path", ""), is_resource=False)
-    members = ("group", "version", "resource", "subresource", "namespace", "name")
+    members = ("group", "resource", "subresource", "namespace", "name")
     return Attributes(
         user,
         asked.get("verb", ""),
+        version=asked.get("version") or "*",
         **{member: asked.get(member, "") for member in members},
         field_selector=reviewchecks.field_selector(asked),
         label_selector=reviewchecks.label_selector(asked),

@@ -158,6 +158,9 @@ async def test_a_webhook_decides_before_and_after_others(tmp_path, reviewer) -> 
             {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", **review},
         )  # fmt: skip
         assert (code, body["status"]) == (201, {"allowed": True, "reason": "as ada"})
+        any_version = {"user": "ada", "resourceAttributes": {"verb": "get", "resource": "pods"}}
+        assert (await request("ada", "POST", REVIEW, {"spec": any_version}))[0] == 201
+        assert reviewer.specs[-1]["resourceAttributes"]["version"] == "*"
 
 
 async def test_expressions_of_policies_wait_for_a_webhook(tmp_path, reviewer) -> None:
