@@ -58,6 +58,7 @@ SHOWN = {
     "`resourceVersionMatch": "tests/apiserver/sources/test_the_past_is_served.py",
     "A ResourceQuota limits": "tests/controllers/core/test_quotas_are_kept.py",
     "An orphaned": "tests/controllers/core/test_garbage_is_collected.py",
+    "A custom resource whose": "tests/apiserver/registry/test_stored_objects_that_no_longer_fit.py",
     "A custom resource is": "tests/apiserver/registry/test_stored_objects_that_no_longer_fit.py",
     "`oldSelf` of": "tests/schemas/cel/test_cel_rules.py",
     "A policy reads": "tests/apiserver/policies/test_policies_change.py",

@@ -235,3 +235,22 @@ async def test_a_custom_resource_is_stored_with_the_defaults_of_its_storage_vers
     patched = await web.ask("PATCH", other, {"spec": {"a": "x"}}, Content_Type=MERGE)
     assert patched.json["spec"] == {"a": "x"}
     assert (await web.ask("GET", f"{place('stored')}/a")).json == stored
+
+
+async def test_an_object_of_a_version_that_is_gone_is_read_by_the_storage_version(server, web):
+    made = two_versions("removed", "v1", later=False)
+    first, second = made["spec"]["versions"]
+    await server.client.create(made)
+    await server.settled()
+    body = {**head("removed"), "metadata": {"name": "a"}, "spec": {MEMBERS[0]: "x"}}
+    assert (await web.ask("POST", place("removed"), body)).code == 201
+    first["storage"], second["storage"] = False, True
+    name = "boats.removed.example.com"
+    await server.client.patch(CRDS, name, patch={"spec": {"versions": [first, second]}})
+    stored = {"status": {"storedVersions": ["v2"]}}
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}/status"
+    assert (await web.ask("PATCH", path, stored, Content_Type=MERGE)).code == 200
+    await server.client.patch(CRDS, name, patch={"spec": {"versions": [second]}})
+    await server.settled()
+    read = (await web.ask("GET", f"{place('removed').replace('/v1/', '/v2/')}/a")).json
+    assert (read["apiVersion"], read["spec"]) == ("removed.example.com/v2", {MEMBERS[0]: "x"})
