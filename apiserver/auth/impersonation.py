@@ -31,7 +31,6 @@ from inkube.schemas.metadata import names
 USER = istr("Impersonate-User")  # found in half the time of a str
 PLAIN = "impersonate"
 """The verb of impersonation that is not constrained."""
-_FIRST = frozenset("Ii")
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
@@ -48,10 +47,8 @@ Headers = CIMultiDictProxy[str]
 
 def is_requested(headers: Headers) -> bool:
     """Return whether the headers of a request impersonate another user."""
-    for key in headers:  # noqa: SIM110 # a generator takes twice as long, for every request
-        if key[:1] in _FIRST and key[:12].lower() == "impersonate-":
-            return True
-    return False
+    # a loop takes twice as long, for every request; no name of a header contains a comma
+    return ",impersonate-" in f",{','.join(headers)}".lower()
 
 
 def read(headers: Headers, *, constrained: bool = True) -> User | None:

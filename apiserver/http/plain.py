@@ -186,7 +186,7 @@ class Connection(web.RequestHandler):
         aiohttp responds to most such bytes. Before 3.14.4, its parser raises the ValueError of a
         URL that cannot be read. Any client can send one, so this is no error of the loop.
         """
-        if not data.startswith(KNOWN):  # nearly all do: nothing is called for them
+        if data and not data.startswith(KNOWN):  # nearly all do: nothing is called for them
             self._unusual_head = unknownmethods.head(data)
         try:
             web.RequestHandler.data_received(self, data)  # super() takes longer, for every request
