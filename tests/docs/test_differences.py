@@ -82,7 +82,6 @@ SHOWN = {
     "`apiserver_authorization_decisions": "tests/apiserver/auth/test_authorizers.py",
     "`etcd_requests_total`": "tests/apiserver/http/test_metrics.py",
     "`workqueue_…`": "tests/apiserver/http/test_metrics.py",
-    "`apiserver_authentication_config": "tests/apiserver/http/test_metrics.py",
     "`apiserver_cel_compilation": "tests/apiserver/http/test_metrics.py",
     "`apiserver_validation_declarative": "tests/apiserver/http/test_metrics.py",
     "`apiserver_watch_list": "tests/apiserver/http/test_metrics.py",
