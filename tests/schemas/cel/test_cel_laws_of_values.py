@@ -12,9 +12,9 @@ from inkube.schemas import cel
 INSTANT = dt.datetime(2024, 5, 4, 19, 30, 15, tzinfo=dt.UTC)
 TYPES = {
     "int": "1", "uint": "1u", "double": "1.5", "string": "'a'", "bool": "true", "bytes": "b'a'",
-    "google.protobuf.Duration": "duration('1s')", "google.protobuf.Timestamp": "timestamp(0)",
+    "duration": "duration('1s')", "timestamp": "timestamp(0)",
 }  # fmt: skip
-SUMMED = ("int", "uint", "double", "google.protobuf.Duration")
+SUMMED = ("int", "uint", "double", "duration")
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
