@@ -99,7 +99,7 @@ def unclear_tests(source: str) -> list[str]:
     return [name for name in names if name.split("_")[0] in _WITHOUT_SUBJECT]
 
 
-def test_functions_and_attributes_have_names_that_say_what_they_are() -> None:
+def test_no_function_or_attribute_has_a_vague_name() -> None:
     assert vague_names() == set()
 
 
@@ -132,7 +132,7 @@ def names() -> list[str]:
     assert [*odd_docstrings(ast.parse(source))] == ["age: The age.", "size: Return the size."]
 
 
-def test_names_of_tests_say_what_they_are_about() -> None:
+def test_no_test_has_an_unclear_name() -> None:
     files = (ROOT / "tests").rglob("test_*.py")
     assert [name for path in files for name in unclear_tests(path.read_text())] == []
 

@@ -60,5 +60,5 @@ def test_a_new_module_falls_under_the_contracts(report: str, room: Path) -> None
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_new_room_has_to_say_where_it_stands(report: str, folder: str) -> None:
+def test_a_new_room_without_a_layer_is_reported(report: str, folder: str) -> None:
     assert f"- inkube.{folder}.{NEW}\n" in report

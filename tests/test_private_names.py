@@ -154,7 +154,7 @@ def test_without_a_parser_for_patterns_no_pattern_reaches_re(
     assert patterns.short_matcher.__wrapped__("[a-z]+") is None  # type: ignore[attr-defined] # of the cache
 
 
-def test_nothing_is_sent_if_urllib3_does_not_ask_for_the_guarded_connection(
+def test_nothing_is_sent_if_urllib3_does_not_use_the_guarded_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -13,7 +13,7 @@ def test_every_file_it_names_is_there() -> None:
     assert not {path for path in named if not (ROOT / path).exists()}
 
 
-def test_every_promise_says_what_holds_it() -> None:
+def test_every_promise_names_its_evidence() -> None:
     promises_only = TEXT.partition("## Figures")[0]
     rows = [
         line for line in promises_only.splitlines() if line.startswith("| ") and "---" not in line

@@ -126,12 +126,12 @@ def test_the_command_on_a_file_loads_only_what_it_needs(tmp_path):
     assert not [name for name in (*OUTSIDE, LOOKUP) if name in loaded]
 
 
-def test_kinds_declared_in_python_are_loaded_at_their_first_request(started):
+def test_kinds_declared_in_python_are_served_but_not_loaded_at_the_start(started):
     assert "inkube.controllers.provisioning.types" not in started["modules"]
     assert started["items"] == []
 
 
-def test_a_server_that_does_not_ask_for_porch_has_nothing_of_it(started):
+def test_a_server_without_porch_loads_nothing_of_it(started):
     assert started["porch"] == []
     assert not [group for group in started["groups"] if "porch" in group]
     assert "ruamel" not in started["modules"]

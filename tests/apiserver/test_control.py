@@ -112,7 +112,7 @@ async def test_what_every_server_has_survives_a_reset(web):
     assert await web.names(path) == classes
 
 
-async def test_a_snapshot_is_restored_with_changes_that_watchers_hear(server, web):
+async def test_a_snapshot_is_restored_with_changes_that_watchers_receive(server, web):
     await server.client.create(config_map("kept", colour="red"))
     await server.client.create(config_map("lost"))
     taken = await web.post("snapshot", name="before")

@@ -61,7 +61,7 @@ async def test_a_data_file_is_its_owners_alone(file):
         assert {mode(path) for path in beside} == {0o600}
 
 
-async def test_a_data_file_that_others_could_read_is_taken_from_them_and_said_so(file, caplog):
+async def test_read_permissions_of_others_on_a_data_file_are_removed_and_logged(file, caplog):
     file.touch(0o644)
     file.chmod(0o644)
     async with APIServer(data=file):

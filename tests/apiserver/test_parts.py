@@ -120,7 +120,7 @@ async def test_what_few_servers_need_is_not_made() -> None:
         assert {name: each.value_if_created for name, each in late.items()} == dict.fromkeys(late)
 
 
-def test_a_server_says_that_it_was_not_started() -> None:
+def test_attributes_of_a_server_that_was_not_started_are_errors() -> None:
     server = inkube.APIServer()
     for name in ("parts", "client", "url", "port", "store"):
         with pytest.raises(RuntimeError, match="was not started"):

@@ -198,7 +198,7 @@ async def test_while_the_database_is_away_old_reads_continue_and_writes_get_retr
         assert (await web("POST", MAPS, config_map("refused")))[0] == 201
 
 
-def test_a_database_is_recognised_by_its_url():
+def test_the_error_of_a_url_of_another_database_shows_the_right_form():
     async def start() -> None:
         async with APIServer(database="mysql://host/name"):
             pass

@@ -58,7 +58,7 @@ def log(file, monkeypatch):
     return slow
 
 
-async def test_while_a_file_is_read_a_server_lives_and_says_how_far_it_is(file, log):
+async def test_readyz_reports_the_progress_while_a_file_is_loaded(file, log):
     server = APIServer(data=file)
     start = asyncio.create_task(server.__aenter__())
     async with aiohttp.ClientSession() as http:
@@ -118,7 +118,7 @@ async def test_definitions_that_are_made_are_counted():
     assert "importing definitions: 33% (1 of 3)" in told
 
 
-def test_a_bar_says_what_how_far_and_of_what():
+def test_a_bar_shows_the_stage_its_progress_and_its_total():
     stage = Stage(LOADING, "loading", 3, 4, "12 objects")
     picture = terminal.picture(stage)
     assert picture.startswith("loading ")

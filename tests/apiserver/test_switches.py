@@ -28,7 +28,7 @@ def test_a_switch_disables_what_is_enabled_by_default(switch: Switch) -> None:
 
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=[each.option for each in SWITCHES])
-def test_a_switch_says_where_its_code_is_and_what_it_saves(switch: Switch) -> None:
+def test_a_switch_names_its_code_and_its_saving(switch: Switch) -> None:
     assert (APISERVER / switch.room).exists()
     assert any(int(word) >= 10 for word in switch.saves.split() if word.isdigit())
     assert date.fromisoformat(switch.measured) >= date(2026, 11, 1)

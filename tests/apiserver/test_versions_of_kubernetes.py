@@ -31,7 +31,7 @@ async def asked(server, path):
 
 
 @pytest.mark.parametrize("release", releases.RECORDED, ids=str)
-async def test_a_server_says_which_version_it_is(release):
+async def test_version_and_openapi_name_the_minor(release):
     async with APIServer(kubernetes_version=f"1.{release.minor}") as server:
         told = await asked(server, "/version")
         assert (told["major"], told["minor"]) == ("1", str(release.minor))
@@ -114,7 +114,7 @@ def test_a_marker_chooses_the_version(kube):
 
 
 @pytest.mark.parametrize(("version", "left"), [("1.34", []), ("1.35", ["models"])])
-async def test_volumes_of_images_go_with_their_mounts_while_the_gate_is_off(version, left):
+async def test_volumes_of_images_are_dropped_with_their_mounts_while_the_gate_is_off(version, left):
     pod = {**POD, "spec": {"containers": [{**POD["spec"]["containers"][0]}]}}
     pod["spec"]["volumes"] = [{"name": "models", "image": {"reference": "a"}}]
     pod["spec"]["containers"][0]["volumeMounts"] = [{"name": "models", "mountPath": "/m"}]

@@ -98,7 +98,7 @@ async def test_members_that_a_status_write_leaves_out_are_zero(ask):
     assert put["metadata"]["generation"] == 1
 
 
-async def test_bodies_may_leave_out_what_the_address_says(ask):
+async def test_bodies_may_omit_version_and_kind(ask):
     code, made = await ask("POST", ALL, lamp())
     assert (code, made["apiVersion"], made["kind"]) == (201, "lamps.example/v1", "Lamp")
     assert (await ask("PUT", f"{ALL}/a", lamp(color="blue")))[0] == 200
@@ -139,7 +139,7 @@ async def test_the_server_names_what_has_no_name(ask):
     assert (other["name"][0], other["generateName"]) == ("l", "l")
 
 
-async def test_causes_say_type_beside_reason(ask):
+async def test_causes_have_a_type_beside_the_reason(ask):
     code, refused = await ask("POST", ALL, {"metadata": {"name": "a"}, "spec": {"color": 1}})
     assert code == 422
     assert refused["details"]["causes"][0]["type"] == "FieldValueTypeInvalid"

@@ -44,7 +44,7 @@ async def informers(client, clock):
     await made.stop()
 
 
-async def test_objects_appear_change_and_go(client, informers):
+async def test_subscribers_receive_creations_changes_and_deletions(client, informers):
     informer = informers.of(THINGS)
     heard = []
     informer.subscribe(lambda change: heard.append((bool(change.old), bool(change.new))))

@@ -54,7 +54,7 @@ async def order_of(crowd, patient="patient"):
     return order
 
 
-async def test_a_patient_waiter_lets_others_go_first_within_a_limit():
+async def test_a_patient_waiter_lets_others_pass_within_a_limit():
     order = await order_of(CROWD)
     assert CROWD <= order.index("patient") <= (CROWD + 1) * TIMES
 

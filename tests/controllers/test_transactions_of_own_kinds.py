@@ -324,7 +324,7 @@ async def test_the_same_name_at_once_is_refused_and_another_waits(http, office):
     assert hall["spec"] == {"seats": 2}
 
 
-async def test_a_disconnected_client_leaves_no_partial_work(http, office):
+async def test_a_write_of_a_disconnected_client_is_completed(http, office):
     office.gate.clear()
     gvr, client = Seat.gvr, http.server.client
     body = {

@@ -234,7 +234,7 @@ def test_the_plugin_of_argo_cd_prints_nothing_but_valid_objects(shell, tmp_path:
     assert shell([*generate["command"], *generate["args"]]).returncode != 0
 
 
-def test_shellcheck_has_nothing_to_say():
+def test_shellcheck_finds_nothing():
     if (tool := shutil.which("shellcheck")) is None:
         pytest.skip("shellcheck is not installed")
     done = subprocess.run(

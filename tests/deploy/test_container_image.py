@@ -87,7 +87,7 @@ def test_every_copied_file_is_part_of_the_build_context():
             assert name.split("/")[0] in kept, name
 
 
-def test_a_linter_has_nothing_to_say():
+def test_a_linter_finds_nothing():
     if (linter := shutil.which("hadolint")) is None:
         pytest.skip("hadolint is not installed")
     # pip installs this folder, so there is no version to pin

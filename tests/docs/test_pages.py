@@ -29,7 +29,7 @@ RUN = [name for name in FOUND if name not in ELSEWHERE]
 
 
 @pytest.mark.parametrize("name", [name for name in RUN if "```" in FOUND[name].read_text()])
-def test_a_page_does_what_it_says(name: str, tmp_path: Path) -> None:
+def test_the_commands_and_programs_of_a_page_work(name: str, tmp_path: Path) -> None:
     page = FOUND[name].read_text()
     if package := pages.missing(page):
         pytest.skip(f"{package} is not installed")

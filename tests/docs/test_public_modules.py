@@ -106,7 +106,7 @@ def test_help_shows_every_name_with_a_description(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", PUBLIC)
-def test_every_class_and_function_says_what_it_is(module: str) -> None:
+def test_every_public_class_and_function_has_a_description(module: str) -> None:
     room = importlib.import_module(module)
     silent = [
         name

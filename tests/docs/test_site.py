@@ -137,7 +137,7 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_page_that_nobody_listed_is_an_error_that_says_where_to_list_it(copy: Path) -> None:
+def test_the_error_of_an_unlisted_page_names_the_list(copy: Path) -> None:
     (copy / "docs" / "stray.md").write_text("# Stray\n")
     done = build(copy, copy / "site")
     assert done.returncode == 1

@@ -52,7 +52,7 @@ def walk(tmp_path):
         process.terminate()
 
 
-def test_every_command_prints_what_the_page_says(walk):
+def test_every_command_prints_the_output_of_the_page(walk):
     folder, environment = walk
     for command, expected in commands((folder / "README.md").read_text()):
         done = subprocess.run(

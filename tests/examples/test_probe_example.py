@@ -55,7 +55,7 @@ async def current(session, generation):
     raise AssertionError("the watch ended")
 
 
-async def test_dry_runs_and_status_say_whether_anything_listens():
+async def test_dry_runs_and_status_report_whether_anything_listens():
     listener = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     port = listener.sockets[0].getsockname()[1]
     async with example() as url, aiohttp.ClientSession(url) as session:
@@ -78,7 +78,7 @@ async def test_dry_runs_and_status_say_whether_anything_listens():
     await listener.wait_closed()
 
 
-def test_the_example_is_as_short_as_its_readme_says():
+def test_the_example_is_short():
     code = [line for line in EXAMPLE.read_text().splitlines() if line.strip()]
     assert len(code) <= 25
 

@@ -43,7 +43,7 @@ def topic(server, name="a", topic="news", password=brokers.PASSWORD, broker=""):
         ),
     ],
 )
-async def test_both_phases_report_what_the_broker_says(server, change, field, detail):
+async def test_both_phases_report_errors_of_the_broker(server, change, field, detail):
     obj = topic(server, **change)
     with pytest.raises(StatusError) as refused:
         await server.client.create(obj, dry_run=True)

@@ -28,7 +28,7 @@ def test_examples_with_a_walk_were_found() -> None:
 @pytest.mark.parametrize(
     "readme", sorted(EXAMPLES.glob("*/README.md")), ids=lambda path: path.parent.name
 )
-def test_a_readme_says_what_it_shows_and_how_long_it_takes(readme: Path) -> None:
+def test_a_readme_begins_with_its_subject_and_run_time(readme: Path) -> None:
     _, first, *_ = readme.read_text().split("\n\n")
     found = re.fullmatch(r"It shows .+[.]\nRun time: (.+)[.]", first)
     assert found is not None, first
@@ -38,7 +38,7 @@ def test_a_readme_says_what_it_shows_and_how_long_it_takes(readme: Path) -> None
 
 
 @pytest.mark.parametrize("name", WALKS)
-def test_an_example_does_what_its_readme_says(name: str, tmp_path: Path) -> None:
+def test_the_commands_of_an_example_work(name: str, tmp_path: Path) -> None:
     page = (EXAMPLES / name / "README.md").read_text()
     for package in NEEDED.get(name, ()):
         if importlib.util.find_spec(package) is None:

@@ -108,7 +108,7 @@ def test_quantities_show_their_digits(text, amount):
     assert f"int64Amount{{value:{amount}}}" in shown
 
 
-def test_a_refusal_says_the_same_in_message_and_causes():
+def test_the_message_and_the_causes_of_a_refusal_agree():
     error = status.invalid("", "ConfigMap", "a", [LABEL, required("data")])
     dialects.of(31).reword(error)
     assert error.message == (
@@ -156,5 +156,5 @@ def test_times_are_shown_as_go_prints_them():
     ("detail", "shown"),
     [("must be greater than or equal to 0", '"-1"'), ("must be an integer", "resource.Quantity{")],
 )
-def test_what_is_said_decides_how_a_quantity_is_shown(detail, shown):
+def test_the_detail_decides_how_a_quantity_is_shown(detail, shown):
     assert said(33, invalid("spec.hard[pods]", "-1", detail)).startswith(f"Invalid value: {shown}")

@@ -83,7 +83,7 @@ def test_a_model_inside_itself_ends_as_an_open_object():
     assert inner == {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def test_the_definition_says_what_the_class_arguments_say():
+def test_the_definition_has_the_class_arguments():
     definition = Machine.definition
     assert definition.origin is Origin.PYTHON
     assert definition.names.plural == "machines"
@@ -106,7 +106,7 @@ def test_typed_objects_read_and_dump_outside_names():
     assert dump(machine.spec) == {"modelName": "x", "appID": "7"}
 
 
-def test_an_object_that_does_not_fit_says_where():
+def test_errors_of_an_invalid_object_have_their_fields():
     with pytest.raises(Unreadable) as unreadable:
         parse(Machine, {"spec": {"power": "much", "part": {"serialNumber": "Ab"}}})
     assert [(error.type.value, error.field) for error in unreadable.value.errors] == [

@@ -38,7 +38,7 @@ def test_what_is_no_number_names_the_pattern(text: str):
 
 
 @pytest.mark.parametrize("text", ["1e", "1iK", "1KiB", "1kk", "1-", "1e99999999999999999999"])
-def test_what_is_no_suffix_says_so(text: str):
+def test_an_invalid_suffix_of_a_quantity_is_an_error(text: str):
     with pytest.raises(ValueError, match="quantit"):
         quantity.parse(text)
 

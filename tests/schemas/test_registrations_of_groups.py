@@ -14,7 +14,7 @@ def registered(name: str, group_priority: int, version_priority: int = 1) -> Reg
     return Registration(name, group, version, group_priority, version_priority)
 
 
-def test_groups_go_by_their_highest_priority_and_versions_by_theirs() -> None:
+def test_groups_are_sorted_by_their_highest_priority_and_versions_by_theirs() -> None:
     known = [
         registered("v1.b.example.com", 100, 5),
         registered("v2.b.example.com", 2000, 5),
@@ -49,7 +49,7 @@ def test_a_service_outside_of_the_cluster_is_available() -> None:
 
 
 @pytest.mark.parametrize("ready", [None, True])
-def test_an_endpoint_that_does_not_say_otherwise_is_ready(ready: bool | None) -> None:
+def test_an_endpoint_is_ready_by_default(ready: bool | None) -> None:
     service = {"spec": {"ports": [{"port": 443, "name": "https"}]}}
     conditions = {} if ready is None else {"ready": ready}
     endpoints = [{"addresses": ["10.0.0.9"], "conditions": conditions}]

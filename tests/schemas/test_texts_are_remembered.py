@@ -44,7 +44,7 @@ def test_a_failure_is_not_remembered(calls):
     assert calls == ["a", "a"]
 
 
-def test_typed_comparison_distinguishes_numbers_and_booleans():
+def test_a_typed_cache_distinguishes_numbers_and_booleans():
     @caches.of_texts(100, typed=True)
     def show(value):
         return str(value)

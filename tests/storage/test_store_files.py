@@ -169,7 +169,9 @@ async def test_a_lock_held_too_long_is_an_error_and_no_more_than_that(
     assert second.revision == first.revision + 1
 
 
-async def test_opening_a_locked_file_says_so(path: Path, codec: Any, locked: sqlite3.Connection):
+async def test_opening_a_locked_file_is_an_error(
+    path: Path, codec: Any, locked: sqlite3.Connection
+):
     async with Store(sqlite_log(path), codec):
         pass
     locked.execute("BEGIN EXCLUSIVE")

@@ -248,7 +248,7 @@ async def test_a_store_receives_changes_of_other_processes_without_polling(
             await there.reached(entry.revision)
 
 
-async def test_requests_of_one_turn_ask_once_for_the_newest_revision(
+async def test_requests_of_one_turn_share_one_read_of_the_newest_revision(
     shared: Any, monkeypatch: pytest.MonkeyPatch
 ):
     here, there = await shared.open(poll=1_000), await shared.open(poll=1_000)

@@ -83,7 +83,7 @@ async def test_a_pod_that_names_none_gets_default_and_its_token(server):
     ("of_account", "of_pod", "mounts"),
     [(None, None, True), (False, None, False), (False, True, True), (True, False, False)],
 )
-async def test_the_pod_says_whether_a_token_is_mounted_then_the_account(
+async def test_the_pod_decides_whether_a_token_is_mounted_before_the_account(
     server, of_account, of_pod, mounts
 ):
     await server.client.create(account(automountServiceAccountToken=of_account))
@@ -210,7 +210,7 @@ async def test_a_pod_waits_for_the_account_default_and_for_no_other(monkeypatch,
             assert 'serviceaccount "default" not found' in await refused(server, pod())
 
 
-async def test_servers_need_no_service_accounts_by_default():
+async def test_pods_need_no_account_if_the_plugin_is_off_or_disabled():
     async with APIServer() as server:
         made = await server.client.create(pod(serviceAccountName="none"))
         assert "volumes" not in made["spec"]
@@ -229,7 +229,7 @@ async def test_servers_need_no_service_accounts_by_default():
         (["--workloads", "--disable-admission-plugins", "ServiceAccount"], False),
     ],
 )
-def test_the_command_line_needs_service_accounts_with_workloads(flags, asked):
+def test_the_command_line_requires_accounts_with_workloads_or_the_plugin(flags, asked):
     given = cli.serve.make_context("serve", ["--in-memory", *flags]).params
     others = ("kubeconfig", "workers", "verbose", "quiet", "log_format", "reload", "source")
     options = Options(**cli._values({k: v for k, v in given.items() if k not in others}))

@@ -192,7 +192,7 @@ async def test_a_websocket_is_carried_in_both_directions(client, things):
             assert await socket.receive_bytes() == payload[::-1]
 
 
-async def test_bodies_larger_than_inkube_takes_itself_go_through(client, things):
+async def test_bodies_above_the_own_limit_are_forwarded(client, things):
     size = 8 * 1024 * 1024
     code, body, _ = await client.ask("POST", f"{PREFIX}/large", data=io.BytesIO(b"y" * size))
     assert (code, len(body)) == (200, size)

@@ -155,7 +155,7 @@ def test_a_reload_needs_the_same_authorizers(kinds, why) -> None:
     assert str(caught.value) == why
 
 
-async def test_issuers_come_and_go(files, issuer, reloaded) -> None:
+async def test_issuers_are_added_changed_and_removed_by_reloading(files, issuer, reloaded) -> None:
     path = files / "authentication.yaml"
     config = configuration(issuer)
     path.write_text(yaml.safe_dump({**config, "jwt": []}))

@@ -83,7 +83,7 @@ async def test_a_foreign_page_cannot_write_to_an_open_server(ask_open) -> None:
     assert code == 201
 
 
-async def test_named_origins_may_ask_and_read() -> None:
+async def test_only_allowed_origins_have_cors_headers() -> None:
     page = {"Origin": "http://page.example"}
     async with (
         APIServer(allow_origins=["http://page.example"]) as server,

@@ -142,7 +142,7 @@ async def narrow():
         yield server, session
 
 
-async def test_a_level_without_a_seat_queues_or_refuses_and_others_go_on(narrow):
+async def test_a_level_without_a_seat_queues_or_refuses_and_others_continue(narrow):
     server, session = narrow
     begun, go = asyncio.Event(), asyncio.Event()
 

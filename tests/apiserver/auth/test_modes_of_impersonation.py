@@ -56,7 +56,7 @@ def test_no_mode_gives_the_group_of_administrators(name: str, groups: list[str],
     assert set(groups) <= set(become(target, everything)[0].groups)  # plain impersonation does
 
 
-def test_attempts_and_the_permissions_that_they_ask_for_are_counted_by_mode() -> None:
+def test_attempts_and_their_permission_checks_are_counted_by_mode() -> None:
     samples, prefix = Samples(), "apiserver_impersonation_"
     action = Attributes(User("agent"), "list", version="v1", resource="pods")
     jane = User("jane")

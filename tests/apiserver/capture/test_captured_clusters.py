@@ -145,7 +145,7 @@ async def test_recorded_changes_are_replayed(recording):
         assert [entry.value["data"] for entry in past.entries] == [{"colour": "grey"}]
 
 
-async def test_the_file_contains_each_change_with_its_manager(recording):
+async def test_the_log_of_a_recording_names_the_manager_of_a_change(recording):
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "inkube", "log", "configmaps", "--data", str(recording)),
         stdout=asyncio.subprocess.PIPE,

@@ -100,7 +100,7 @@ def test_kubectl_auth_can_i_lists_permissions(kubectl):
 
 
 @pytest.mark.parametrize("what", ["nodes", "pods"])
-def test_top_says_that_nothing_is_measured(kubectl, what):
+def test_top_fails_without_metrics(kubectl, what):
     assert kubectl("top", what, code=1) == "error: Metrics API not available\n"
 
 

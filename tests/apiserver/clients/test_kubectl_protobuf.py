@@ -30,7 +30,7 @@ def filled(value):
 
 
 @pytest.mark.parametrize("path", MADE)
-def test_what_kubectl_decodes_is_what_json_says(kubectl_on_path, path):
+def test_kubectl_decodes_protobuf_to_the_same_objects_as_json(kubectl_on_path, path):
     kubectl = kubectl_on_path
     shown = json.loads(kubectl("create", *MADE[path], "-o", "json"))
     assert filled(shown) == filled(json.loads(kubectl("get", "--raw", path)))

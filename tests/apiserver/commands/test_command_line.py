@@ -446,7 +446,7 @@ async def test_a_module_without_kinds_is_refused_in_a_line(tmp_path):
     assert "assigns no KindModule" in text
 
 
-async def test_a_file_that_another_server_shares_is_printed(tmp_path):
+async def test_the_banner_names_the_process_that_shares_the_file(tmp_path):
     (tmp_path / "other").mkdir()
     first = command(tmp_path, "serve", "--port", 0, "--data", "a.db")
     second = command(tmp_path / "other", "serve", "--port", 0, "--data", "../a.db")

@@ -37,7 +37,7 @@ async def test_a_change_is_shown_with_its_object_time_and_manager():
     assert found["revision"] == deleted["revision"]
 
 
-async def test_the_newest_changes_are_shown_without_the_lease_of_the_server(monkeypatch: Any):
+async def test_only_the_newest_changes_are_shown(monkeypatch: Any):
     monkeypatch.setattr(activity, "MAX_CHANGES", 3)
     async with APIServer() as server:
         for number in range(5):

@@ -202,9 +202,7 @@ def edit(page, old, new):
     draft.fill(draft.input_value().replace(old, new))
 
 
-def test_a_stale_draft_says_so_before_it_is_saved_and_keeps_what_others_wrote(
-    kube, boats, read, expect
-):
+def test_a_stale_draft_has_a_warning_and_keeps_changes_of_others(kube, boats, read, expect):
     page = read(kube).go(f"{BOAT}?tab=edit")
     edit(page, "replicas: 3", "replicas: 6")
     expect(page.locator("[data-verdict=valid]")).to_be_visible()
@@ -239,7 +237,7 @@ def test_a_new_object_has_no_problems_before_somebody_writes(kube, boats, read, 
     expect(page.locator("[data-verdict=refused]")).to_be_visible()
 
 
-def test_objects_kinds_and_pages_that_do_not_exist_say_so(kube, read, expect):
+def test_missing_objects_kinds_and_pages_have_a_message(kube, read, expect):
     reader = read(kube)
     page = reader.go("object/core/v1/configmaps/default/nobody")
     expect(page.get_by_text("There is no such object.")).to_be_visible()

@@ -46,7 +46,7 @@ def test_the_modules_compute_what_they_should():
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
-def test_a_module_says_first_what_it_is_and_fits_the_screen(path):
+def test_a_module_begins_with_a_comment_and_is_short(path):
     lines = path.read_text("utf-8").splitlines()
     assert lines[0].startswith("// ")
     assert len(lines) < 300

@@ -56,7 +56,7 @@ def test_the_keyboard_selects_a_time_too(kube, read, expect):
     expect(page.get_by_role("button", name="Go to this time")).to_be_disabled()
 
 
-def test_the_overview_shows_the_busiest_writers_and_the_number_of_watches(kube, read, expect):
+def test_the_overview_shows_watches_writers_workloads_and_storage(kube, read, expect):
     _colours(kube, "red")
     main = read(kube).go().get_by_role("main")
     for figure in ("Open watches", "Writes most", "Workloads ready"):

@@ -52,7 +52,7 @@ def test_a_host_is_out_of_order(kube, read, expect, world_of):
     assert kube.client.get(HOSTS, "git.example.com")["spec"]["outage"]["code"] == 500
 
 
-def test_a_server_without_the_world_says_so(start, read, expect):
+def test_the_page_of_the_world_has_a_message_if_it_is_not_served(start, read, expect):
     page = read(start(modules="none")).go("world")
     expect(page.get_by_text("This server has no kinds of the")).to_be_visible()
 

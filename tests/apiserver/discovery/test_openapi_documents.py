@@ -12,7 +12,7 @@ async def test_the_index_names_every_group_version_with_a_hash(web):
     assert paths["api/v1"]["serverRelativeURL"].startswith("/openapi/v3/api/v1?hash=")
 
 
-async def test_a_document_at_a_path_with_its_hash_never_expires(web):
+async def test_a_document_at_its_hash_is_immutable_and_its_etag_is_honoured(web):
     paths = (await web.ask("GET", "/openapi/v3")).json["paths"]
     answer = await web.ask("GET", paths["apis/example.com/v1"]["serverRelativeURL"])
     again = await web.ask(
@@ -69,7 +69,7 @@ def references(node):
             yield from references(value)
 
 
-async def test_operations_say_what_they_share_with_their_path_once(web):
+async def test_shared_parameters_are_listed_once_at_the_path(web):
     paths = (await web.ask("GET", "/openapi/v3/apis/apps/v1")).json["paths"]
     item = paths["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]
     assert [each["name"] for each in item["parameters"]] == ["name", "namespace", "pretty"]

@@ -39,7 +39,7 @@ async def test_a_dump_is_served_as_it_was(tool, live, web_of, tmp_path):
     assert not found.counts.renumbered
 
 
-async def test_secrets_are_included_only_on_request(live, web_of, tmp_path):
+async def test_secrets_are_imported_on_request(live, web_of, tmp_path):
     async with web_of(live) as web:
         source = dumps.velero(await dumps.kinds_of(web), [], tmp_path)
     await imported(source, tmp_path / "a.db", secrets=True)

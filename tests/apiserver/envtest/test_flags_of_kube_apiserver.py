@@ -23,7 +23,7 @@ def started(arguments):
 
 
 @pytest.mark.parametrize("name", sorted(kubeflags.FLAGS))
-def test_every_flag_has_an_effect_a_warning_or_an_error(name):
+def test_every_unsupported_flag_has_a_warning(name):
     flag: Flag = kubeflags.FLAGS[name]
     value = {"bool": "true"}.get(flag.kind, "1")
     if name in kubeflags.SUPPORTED or name == "feature-gates":
@@ -100,7 +100,7 @@ def test_a_wrong_value_ends_the_start(given, told):
         ("--profiling=false", ["harmless here, without effect: --profiling"]),
     ],
 )
-def test_a_flag_without_effect_has_one_of_three_reasons(given, lines):
+def test_warnings_distinguish_unknown_harmless_and_unsupported_flags(given, lines):
     assert list(kubeflags.ignored(parsed(given)).lines()) == lines
 
 

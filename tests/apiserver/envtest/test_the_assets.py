@@ -368,7 +368,7 @@ async def test_unsupported_flags_of_the_assets_are_one_line_and_an_exit_code(
     assert text.endswith(told)
 
 
-async def test_another_program_named_etcd_is_not_mistaken_for_etcd(assets, tmp_path):
+async def test_a_server_that_is_no_etcd_of_the_assets_is_refused(assets, tmp_path):
     async def answer(request):
         return web.Response(status=404)
 

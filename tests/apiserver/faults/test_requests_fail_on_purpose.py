@@ -356,7 +356,7 @@ async def test_missing_and_wrong_members_of_a_fault_are_named(fault):
         await fault("n", match={"labelSelector": "(("}, cut="BeforeWrite")
 
 
-async def test_controllers_of_the_server_are_hit_where_a_fault_says_so(server, fault):
+async def test_a_fault_applies_to_controllers_of_the_server_on_request(server, fault):
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "goes"}}
     await server.client.create(namespace)
     match = {"resources": ["namespaces/finalize", "namespaces/status", "namespaces"]}
@@ -369,7 +369,7 @@ async def test_controllers_of_the_server_are_hit_where_a_fault_says_so(server, f
             await server.settled()
 
 
-async def test_a_restart_continues_the_count(tmp_path, web_of):
+async def test_the_count_of_a_fault_continues_after_a_restart(tmp_path, web_of):
     match = {"verbs": ["list"]}
     body = {
         "apiVersion": "world.inkube.dev/v1",

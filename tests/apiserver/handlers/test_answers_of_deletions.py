@@ -67,7 +67,9 @@ async def test_a_system_priority_class_is_removed_only_with_its_collection(web):
         ({"propagationPolicy": "Background"}, ["example.com/kept"], 200),
     ],
 )
-async def test_only_the_deprecated_option_says_that_an_object_stays(web, options, finalizers, code):
+async def test_only_the_deprecated_option_returns_202_for_a_kept_object(
+    web, options, finalizers, code
+):
     path = f"{WHERE}/configmaps"
     meta = {"name": f"stays-{code}-{len(finalizers)}", "finalizers": finalizers}
     await web.ask("POST", path, {"metadata": meta})

@@ -148,7 +148,7 @@ async def test_a_status_without_a_check_of_metadata_takes_any_finalizer(web, kin
     assert (await web.ask("PUT", f"{path}/f/status", changed)).code == code
 
 
-async def test_unknown_fields_of_a_patched_scale_are_reported_in_their_order(web, boat):
+async def test_unknown_fields_of_a_patched_scale_are_reported_in_alphabetical_order(web, boat):
     await web.ask("POST", BOATS, boat("scaled"))
     patch = {"spec": {"size": 3, "any": 1, "replicas": 2}}
     warnings = (await web.patch(f"{BOATS}/scaled/scale", patch)).warnings

@@ -13,7 +13,7 @@ ODD = ["", "/", "v1", "/v1", "apps/", "other/", "apps/v1", "/v9", "a/b/c", "//v1
 
 @pytest.mark.parametrize("version", ODD)
 @pytest.mark.parametrize("kind", [MAPS, DEPLOYMENTS], ids=["core", "apps"])
-async def test_a_typed_body_may_leave_out_what_its_path_says(web, kind, version):
+async def test_the_version_of_a_typed_body_is_optional_but_must_match_its_path(web, kind, version):
     path, name, group, expected = kind
     body = {"apiVersion": version, "kind": name, "metadata": {"name": "x"}}
     answer = await web.ask("POST", f"{path}?dryRun=All", body)

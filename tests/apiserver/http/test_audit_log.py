@@ -543,7 +543,7 @@ async def test_large_events_lose_their_bodies(tmp_path, web_of):
 
 
 @pytest.mark.asyncio
-async def test_an_event_contains_the_sources_of_its_request(tmp_path, web_of):
+async def test_an_event_has_the_id_addresses_and_agent_of_its_request(tmp_path, web_of):
     head = {
         "Audit-ID": "mine-7",
         "X-Forwarded-For": "10.1.2.3, nobody, fd00::7",

@@ -241,7 +241,9 @@ async def test_an_array_for_a_string_with_a_format_fails_its_rules(web, boat_crd
         ),
     ],
 )
-async def test_rules_fail_on_values_without_a_schema(web, boat_crd, schema, rule, value, detail):
+async def test_rules_fail_on_values_that_do_not_fit_their_schema(
+    web, boat_crd, schema, rule, value, detail
+):
     crd = copy.deepcopy(boat_crd)
     crd["metadata"]["name"] = "misfits.example.com"
     crd["spec"]["names"] = {"plural": "misfits", "kind": "Misfit"}

@@ -202,5 +202,5 @@ async def test_long_lists_are_refused_before_their_first_byte(server, web):
     assert (answer.code, answer.json["kind"]) == (406, "Status")
 
 
-async def test_short_lists_say_their_length():
+async def test_an_empty_list_is_not_long():
     assert not stored.is_long([])

@@ -201,7 +201,7 @@ async def test_errors_are_statuses_in_protobuf(client, web):
         assert read(answer.body)["details"]["name"] == "none"
 
 
-async def test_a_write_without_a_change_and_a_dry_run_have_their_own_labels(client, config_map):
+async def test_an_unchanged_write_keeps_its_version_and_dry_runs_store_nothing(client, config_map):
     made = await client.made("POST", f"{MAPS}?dryRun=All", config_map("dry", a="1"), 201)
     assert made["data"] == {"a": "1"}
     assert made["metadata"]["resourceVersion"] == ""

@@ -125,6 +125,6 @@ async def test_a_sandbox_without_outgoing_connections_is_no_error(caplog):
 
 
 @pytest.mark.parametrize("loop", [pytest.param("fast", marks=needs_faster_loop), "plain"])
-async def test_version_says_which_loop_serves(loop):
+async def test_version_names_the_loop_that_serves_connections(loop):
     async with APIServer(http=loop) as server:
         assert await loop_in_version(server) == loop

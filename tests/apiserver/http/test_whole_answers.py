@@ -71,7 +71,7 @@ class Line:
             return await self.reader.read() == b""
 
 
-async def test_an_answer_says_what_it_is(line):
+async def test_an_answer_has_exactly_five_headers(line):
     line.send(f"GET {BOATS}/a HTTP/1.1")
     first, headers, body = await line.answer()
     assert first == "HTTP/1.1 200 OK"
@@ -83,7 +83,7 @@ async def test_an_answer_says_what_it_is(line):
     assert parsedate_to_datetime(headers["date"]).utcoffset().seconds == 0
 
 
-async def test_a_refusal_says_its_reason(line):
+async def test_a_refusal_has_its_code_and_reason(line):
     line.send(f"GET {BOATS}/none HTTP/1.1")
     first, _, body = await line.answer()
     assert first == "HTTP/1.1 404 Not Found"

@@ -53,7 +53,7 @@ def asked(paths, accept):
     return json.loads(done.stdout)
 
 
-def test_the_description_of_each_module_is_what_its_entry_point_says():
+def test_generated_descriptions_of_modules_are_current():
     found = {file: file.read_bytes() for file in descriptions.FOLDER.iterdir()}
     assert found == generate_modules.builtin(), "run python tools/generate_modules.py"
 
@@ -89,7 +89,7 @@ async def test_a_document_is_found_by_the_hash_of_an_index_from_before_it_was_lo
         assert later.json["paths"][path]["serverRelativeURL"] != url
 
 
-def test_the_console_says_what_the_groups_of_modules_are_for() -> None:
+def test_the_console_describes_each_group_of_modules() -> None:
     script = (Path(console.__file__).parent / "assets" / "kinds.js").read_text()
     described = dict(re.findall(r'^  "([\w.-]+)": "(.*)",$', script, re.MULTILINE))
     assert described == {group: each.about for each in built_in().values() for group in each.groups}

@@ -202,7 +202,7 @@ def test_an_object_that_no_server_can_read_is_named(broken, data, tmp_path, conf
     assert "apiVersion must be a text, and metadata an object" in done.stderr
 
 
-def test_a_plan_without_data_says_how_to_name_the_cluster(tmp_path, config_map):
+def test_the_error_of_a_plan_without_data_names_the_options(tmp_path, config_map):
     file, data = tmp_path / "sky.json", tmp_path / "missing.db"
     file.write_text(json.dumps(config_map("sky")))
     done = CliRunner().invoke(main, ["plan", "-f", str(file), "--data", str(data)])

@@ -85,7 +85,7 @@ def boat(**members):
     return {**body, "spec": {"masts": 3}, **members}
 
 
-async def test_another_kind_is_refused_beside_what_rules_say(ask):
+async def test_another_kind_is_refused_beside_errors_of_rules(ask):
     answer = await ask("POST", BOATS, boat(kind="Ship", spec={"masts": 4}))
     assert (answer.status, answer.fields) == (422, ["kind", "spec"])
     assert answer["details"]["kind"] == "Ship"

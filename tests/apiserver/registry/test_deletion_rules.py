@@ -83,7 +83,7 @@ async def test_a_precondition_that_fails_keeps_the_object(client, wrong, text, a
     assert (await client.ask("GET", f"{MAPS}/a"))[0] == 200
 
 
-async def test_namespaces_and_definitions_say_their_plural_when_a_precondition_fails(client):
+async def test_a_failed_precondition_of_a_namespace_names_its_plural(client):
     await client.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "n"}})
     wrong = {"preconditions": {"uid": "1-2"}}
     code, body, _ = await client.ask("DELETE", "/api/v1/namespaces/n", wrong)
@@ -143,7 +143,7 @@ async def test_a_deletion_does_not_change_the_states_before_it(path, body):
         assert changes[-1].entry.value != before
 
 
-async def test_a_pod_without_a_node_is_deleted_at_once_with_its_last_state(client):
+async def test_a_pod_without_a_node_is_deleted_at_once_and_returned(client):
     await client.ask("POST", PODS, pod("p"))
     code, body, _ = await client.ask("DELETE", f"{PODS}/p")
     assert (code, body["kind"]) == (200, "Pod")
@@ -300,7 +300,7 @@ async def test_the_name_of_an_object_in_deletion_is_taken_also_besides_a_generat
 
 
 @pytest.mark.parametrize("order", [*itertools.permutations(("dryRun", "gracePeriodSeconds"))])
-async def test_the_first_option_of_a_wrong_type_is_told(client, order):
+async def test_the_first_option_of_a_wrong_type_is_reported(client, order):
     code, body, _ = await client.ask("DELETE", f"{MAPS}/none", dict.fromkeys(order, "x"))
     assert code == 400
     assert f" DeleteOptions.{order[0]} " in body["message"]

@@ -80,7 +80,7 @@ DECLARED = KindModule(
     ],
     ids=["built in", "custom", "declared in Python"],
 )
-async def test_a_definition_serves_describes_and_documents_its_kind(
+async def test_requests_discovery_and_openapi_agree_on_the_verbs_of_a_kind(
     make: Callable[[], Resource] | None,
     group_version: str,
     plural: str,

@@ -135,7 +135,7 @@ async def test_two_servers_on_one_log_never_give_the_same(
     assert codes == [500] * 20
 
 
-async def test_of_two_servers_on_one_port_one_refuses_to_start(
+async def test_of_two_servers_that_allocate_one_node_port_one_refuses(
     pair: tuple[APIServer, APIServer],
 ) -> None:
     for number in range(30_010, 30_030):

@@ -50,7 +50,7 @@ def test_the_page_names_the_stages_in_their_order(module: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("module", [create, update, delete], ids=["create", "update", "delete"])
-def test_each_stage_says_what_it_does(module: ModuleType) -> None:
+def test_each_stage_has_a_docstring(module: ModuleType) -> None:
     verb = module.__name__.rpartition(".")[2]
     for stage in done(verb, module):
         assert inspect.getdoc(getattr(module, stage)), stage
@@ -79,7 +79,7 @@ def test_a_dry_run_is_a_store_and_nothing_else() -> None:
     assert asking == set(KNOWING)
 
 
-def test_no_stage_depends_on_dry_run() -> None:
+def test_only_listed_conditions_of_the_registry_depend_on_dry_run() -> None:
     tests = {
         (path.name, ast.unparse(node.test))
         for path in REGISTRY.rglob("*.py")

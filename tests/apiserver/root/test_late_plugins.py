@@ -20,7 +20,7 @@ plugins:
 """
 
 
-async def test_a_late_plugin_admits_every_kind_that_it_handles(tmp_path):
+async def test_a_late_plugin_is_loaded_for_exactly_the_kinds_that_it_handles(tmp_path):
     (tmp_path / "config").write_text(CONFIG)
     async with inkube.APIServer() as server:
         options = replace(

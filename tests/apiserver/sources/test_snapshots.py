@@ -155,7 +155,7 @@ def test_options_of_the_command_line_exclude_each_other():
     assert "cannot be combined" in done.output
 
 
-def test_saving_and_restoring_report_missing_and_existing_files(tmp_path):
+def test_saving_a_snapshot_of_a_missing_file_is_an_error(tmp_path):
     from click.testing import CliRunner
 
     from inkube.apiserver.cli import main

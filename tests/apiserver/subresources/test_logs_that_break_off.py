@@ -88,7 +88,7 @@ async def test_a_websocket_that_fails_is_not_closed_as_if_the_log_were_complete(
     assert all(message.type is aiohttp.WSMsgType.BINARY for message in messages)
 
 
-async def test_the_server_continues_with_other_requests(server, caplog):
+async def test_a_server_serves_other_requests_after_a_broken_log(server, caplog):
     async with aiohttp.ClientSession(server.url) as client:
         with pytest.raises(aiohttp.ClientError):
             async with client.get(LOG) as answer:

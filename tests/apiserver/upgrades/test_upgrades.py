@@ -172,7 +172,7 @@ def upgraded(file, *options, to="1.36"):
     return asyncio.to_thread(CliRunner().invoke, main, command)
 
 
-async def test_the_data_says_its_version(tmp_path):
+async def test_the_version_is_found_in_the_data(tmp_path):
     old = node("a", "v1.32.1"), node("b", "v1.33.4-gke.1"), node("c", "unknown")
     done = await upgraded(await imported(tmp_path / "1", *old))
     told = json.loads(done.stdout)
@@ -295,7 +295,7 @@ async def test_a_manifest_that_cannot_be_applied_again_is_named(rehearsed):
     assert "pod updates may not change fields other than" in refused["Pod default/named"]
 
 
-def test_versions_end_as_discovery_says():
+def test_removals_agree_with_discovery():
     """Where discovery knows a version, the table of removals says the same."""
     known = [each.minor for each in releases.RECORDED]
     for old, new in itertools.combinations(known, 2):

@@ -64,7 +64,7 @@ def test_cases_as_expected_cover_all_conditions(run):
     assert summary == "3 of 3 cases are as expected, 2 of 2 conditions are covered\n"
 
 
-def test_what_no_case_shows_is_said(run):
+def test_conditions_that_no_case_covers_are_reported(run):
     code, lines, summary = run(ACCEPTED)
     assert (code, lines) == (
         0,
@@ -112,7 +112,7 @@ def test_old_objects_make_updates(run):
         (CASE % ("a", "a", ""), "expect is one of"),
     ],
 )
-def test_wrong_files_say_what_is_wrong(run, cases, words):
+def test_invalid_files_are_errors_with_a_reason(run, cases, words):
     code, _, text = run(cases)
     assert code == 2
     assert words in text

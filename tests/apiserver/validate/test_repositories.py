@@ -214,7 +214,7 @@ def test_json_lines_lists_and_packed_files_are_read(run):
         (("loop.yaml",), "loop.yaml: no such file or folder"),
     ],
 )
-def test_bad_input_is_exit_code_two_and_says_what_to_do(run, arguments, words):
+def test_bad_input_has_exit_code_two_and_an_explanation(run, arguments, words):
     packed = gzip.compress(BAD.encode() * 9)
     files = {
         "empty.yaml": "# nothing\n---\n",
@@ -291,7 +291,7 @@ def test_settings_are_found_by_walking_up(run, name, text):
         ("a: [", "cannot be read"),
     ],
 )
-def test_wrong_settings_are_said(run, text, words):
+def test_invalid_settings_are_reported(run, text, words):
     done = run(files={".inkube.yaml": text, "a.yaml": MAP % "a"})
     assert done.code == 2
     assert words in done.err

@@ -61,7 +61,7 @@ spec: {selector: {app: %s}, ports: [{port: 80}]}
         (("a", ", storageClassName: fast", "web"), "storageClassName", "no StorageClass fast"),
     ],
 )
-def test_a_missing_name_is_reported_on_request(run, values, field, words):
+def test_missing_references_are_reported_on_request(run, values, field, words):
     files = {"a.yaml": POD, "b.yaml": COMPLETE % values}
     assert run(files=files).code == 0
     done = run("-oshort", "--references")
@@ -90,7 +90,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %s}
         assert run("--references", "a.yaml", files={"a.yaml": text % name}).code == code
 
 
-def test_facts_of_kinds_are_said(run):
+def test_wrong_scopes_and_deprecated_kinds_are_reported(run):
     text = """\
 apiVersion: v1
 kind: Namespace
@@ -114,7 +114,7 @@ metadata: {name: a}
     assert done.code == 1
 
 
-def test_several_minors_say_which_findings_are_new(run):
+def test_findings_of_several_minors_name_their_minors(run):
     text = """\
 apiVersion: networking.k8s.io/v1
 kind: ServiceCIDR

@@ -135,7 +135,7 @@ async def test_many_watches_share_a_connection(server, session, shared, config_m
         assert sorted(names) == sorted((str(number), f"c{number}") for number in range(20))
 
 
-async def test_a_watch_that_is_closed_says_so_and_its_name_is_free(
+async def test_a_closed_watch_is_confirmed_and_its_name_is_free(
     server, session, shared, config_map
 ):
     async with shared.opened(session) as stream:
@@ -201,7 +201,7 @@ async def test_a_version_that_is_not_there_is_an_event_and_the_end(session, shar
         assert [message["event"]["object"]["code"] for message in before[1:]] == [code]
 
 
-async def test_a_watch_ends_at_its_timeout_and_others_go_on(server, session, shared, config_map):
+async def test_a_watch_ends_at_its_timeout_and_others_continue(server, session, shared, config_map):
     async with shared.opened(session) as stream:
         await stream.send(open="short", path=f"{MAPS}?timeoutSeconds=1")
         await stream.send(open="long", path=MAPS)

@@ -197,7 +197,7 @@ async def test_a_version_of_noughts_is_any_version(server, session, config_map):
     watcher.close()
 
 
-async def test_the_query_decides_whether_options_of_a_watch_are_validated(session):
+async def test_the_watch_parameter_decides_how_options_are_validated(session):
     """get.go, listOpts: a path with /watch/ alone is a list to the rules of options."""
     path = f"{MAPS.replace('/v1/', '/v1/watch/')}/one?timeoutSeconds=0"
     initial = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0"

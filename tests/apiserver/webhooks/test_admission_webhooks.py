@@ -174,7 +174,7 @@ async def test_configurations_are_read_anew_after_every_change(server, endpoint)
     assert endpoint.heard[1]["object"] is None
 
 
-async def test_a_new_token_is_admitted_as_a_token_request(server, endpoint):
+async def test_webhooks_review_a_new_token_as_a_token_request(server, endpoint):
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
     await server.client.create({**account, "metadata": {"name": "robot", "namespace": "default"}})
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}
@@ -188,7 +188,7 @@ async def test_a_new_token_is_admitted_as_a_token_request(server, endpoint):
     assert (asked["kind"]["kind"], asked["subResource"]) == ("TokenRequest", "token")
 
 
-async def test_a_deletion_of_a_collection_is_admitted_object_by_object(server, endpoint):
+async def test_webhooks_review_a_deleted_collection_object_by_object(server, endpoint):
     for name in ("a", "b"):
         await server.client.create(config_map(name))
     await configure(server, endpoint.url)
@@ -199,7 +199,7 @@ async def test_a_deletion_of_a_collection_is_admitted_object_by_object(server, e
     assert heard == [("a", False), ("b", False)]
 
 
-async def test_webhooks_that_ask_for_it_are_called_again_after_a_change(server, endpoint):
+async def test_webhooks_with_reinvocation_are_called_again_after_a_change(server, endpoint):
     await configure(server, f"{endpoint.url}/first", "Mutating", reinvocationPolicy="IfNeeded")
     configurations = await server.client.list(
         "admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"

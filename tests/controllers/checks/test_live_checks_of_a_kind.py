@@ -431,7 +431,7 @@ async def test_two_writers_of_a_status_do_not_chase_each_other(cluster, shop, cl
     await until(is_right)
 
 
-def test_a_service_is_called_eight_times_with_growing_delays():
+def test_delays_of_retries_grow_and_stay_below_their_total():
     retry = Retry()
     delays = [retry.delay(attempt) for attempt in range(retry.attempts - 1)]
     assert delays == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0])
@@ -567,7 +567,7 @@ def test_details_that_help_nobody_are_refused(detail):
 
 
 @pytest.mark.parametrize("detail", ["branch not found", "not authorized", "must be at least 1"])
-def test_details_that_say_what_is_wrong_are_accepted(detail):
+def test_details_with_a_reason_are_accepted(detail):
     assert Duplicate(detail).detail == detail
 
 

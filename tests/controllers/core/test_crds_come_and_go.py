@@ -50,7 +50,7 @@ async def is_served(client, resource):
     return True
 
 
-async def test_a_new_definition_is_served_and_says_so(server, client):
+async def test_a_new_definition_is_served_and_established(server, client):
     await client.create(crd("boats", "Boat"))
     await server.settled()
     found = await client.get(CRDS, "boats.example.com")
@@ -96,7 +96,7 @@ async def test_a_changed_definition_takes_the_old_ones_place(server, client):
     assert server.resources.get("example.com", "boats").definition.names.short_names == ("bo",)
 
 
-async def test_instances_go_before_their_definition(server, client, clock, until):
+async def test_instances_are_deleted_before_their_definition(server, client, clock, until):
     await client.create(crd("boats", "Boat"))
     await server.settled()
     await client.create(boat("free"))
@@ -130,7 +130,7 @@ async def test_a_definition_that_was_never_established_is_deleted_at_once(server
     assert await is_served(client, BOATS)
 
 
-async def test_instances_of_a_definition_that_serves_nothing_go_too(server, client):
+async def test_instances_of_a_definition_that_serves_nothing_are_deleted_too(server, client):
     await client.create(crd("boats", "Boat"))
     await server.settled()
     await client.create(boat("a"))

@@ -41,7 +41,7 @@ def crd():
     return boats.definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 
 
-async def test_dependents_of_dependents_go_in_the_background():
+async def test_dependents_of_dependents_are_deleted_in_the_background():
     async with APIServer() as server:
         top = await server.client.create(config_map("top"))
         middle = await server.client.create(config_map("middle", owner(top)))
@@ -163,7 +163,7 @@ async def test_an_owner_of_a_kind_not_served_is_waited_for():
         assert await names(server) == set()
 
 
-async def test_custom_resources_own_and_go_with_their_definition():
+async def test_a_deleted_definition_deletes_its_objects_and_their_dependents():
     async with APIServer() as server:
         await server.client.create(crd())
         await server.settled()
@@ -178,7 +178,7 @@ async def test_custom_resources_own_and_go_with_their_definition():
         assert await names(server) == set()
 
 
-async def test_deleted_jobs_orphan_their_pods_by_default():
+async def test_deleted_jobs_orphan_their_dependents_by_default():
     container = {"name": "c", "image": "i"}
     template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
     body = {

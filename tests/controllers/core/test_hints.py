@@ -48,7 +48,7 @@ async def _hinted(server: APIServer) -> dict[str, str]:
     }
 
 
-async def test_each_object_that_nothing_acts_on_says_so():
+async def test_each_object_without_a_controller_has_a_hint():
     async with APIServer(hints=True) as server:
         for kind in SPECS:
             await server.client.create(_object(kind))
@@ -115,7 +115,7 @@ def _webhook(kind: str, **client_config: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["Mutating", "Validating"])
-async def test_a_webhook_without_an_address_says_which_service_it_misses(kind: str):
+async def test_the_hint_of_a_webhook_without_an_address_names_its_service(kind: str):
     service = {"namespace": "default", "name": "hook"}
     async with APIServer(hints=True) as server:
         await server.client.create(_webhook(f"{kind}WebhookConfiguration", service=service))
@@ -124,7 +124,7 @@ async def test_a_webhook_without_an_address_says_which_service_it_misses(kind: s
     assert "--service-address default/hook=HOST:PORT" in text
 
 
-async def test_a_webhook_with_an_address_says_nothing():
+async def test_a_webhook_with_an_address_has_no_hint():
     service = {"namespace": "default", "name": "hook"}
     async with APIServer(hints=True, service_addresses=["default/hook=127.0.0.1:9"]) as server:
         await server.client.create(_webhook("ValidatingWebhookConfiguration", service=service))

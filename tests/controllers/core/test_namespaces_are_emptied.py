@@ -128,13 +128,13 @@ async def test_a_dry_run_deletes_nothing_and_answers_terminating():
 
 
 @pytest.mark.parametrize("name", ["default", "kube-system", "kube-public"])
-async def test_some_namespaces_never_go(name):
+async def test_some_namespaces_cannot_be_deleted(name):
     async with APIServer() as server:
         with pytest.raises(StatusError, match="may not be deleted"):
             await server.client.delete(SPACES, name)
 
 
-async def test_many_namespaces_go_at_the_same_time():
+async def test_many_namespaces_are_deleted_at_the_same_time():
     async with APIServer() as server:
         for number in range(30):
             await server.client.create(space(f"s{number}"))

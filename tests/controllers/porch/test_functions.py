@@ -153,7 +153,7 @@ def test_selectors_limit_what_a_function_sees():
 
 
 @pytest.mark.parametrize("image", ["kubeconform:v1", "example.com/x/gatekeeper", "starlark:latest"])
-def test_functions_that_are_not_run_say_so(image):
+def test_functions_that_are_not_run_report_it(image):
     done = run(function(image))
     [item] = done.status["result"]["items"]
     assert (item["exitCode"], item["results"]) == (

@@ -278,7 +278,7 @@ async def test_many_at_once_over_one_repository(bare):
         git(place, "fsck")
 
 
-async def test_an_empty_repository_says_what_to_do(tmp_path):
+async def test_the_error_of_an_empty_repository_names_the_option(tmp_path):
     git(tmp_path, "init", "-q", "--bare", "-b", "main", "packages.git")
     body = {
         "metadata": {"name": "empty"},

@@ -5,7 +5,7 @@ from parcels import CONFIG, MEDIA, PORCH, WORLD, parcels
 ONCE = {"spec": {"sync": {"runOnceAt": "2020-01-01T00:00:00Z"}}}
 
 
-async def test_revisions_of_a_failing_repository_have_a_condition_until_it_recovers():
+async def test_revisions_of_a_failing_repository_have_a_field_error_until_it_recovers():
     async with parcels() as api:
         await api.host()
         await api.register()
@@ -34,7 +34,7 @@ async def test_revisions_of_a_failing_repository_have_a_condition_until_it_recov
         assert (await api.get("blueprints.a.v1"))["status"]["fieldErrors"] == []
 
 
-async def test_revisions_cloned_from_a_deleted_upstream_have_a_condition(blueprints):
+async def test_revisions_cloned_from_a_deleted_upstream_have_a_field_error(blueprints):
     api = blueprints
     await api.made("a")
     task = {"type": "clone"}

@@ -105,7 +105,7 @@ def looked(monkeypatch):
     return times
 
 
-async def test_a_repository_that_takes_too_much_says_so_and_is_left_alone(place, looked):
+async def test_a_repository_beyond_a_limit_has_a_condition_and_a_late_next_check(place, looked):
     async with parcels() as api:
         begun = api.server.clock.now()
         found = await api.register(repo=f"file://{place}", ready=False)

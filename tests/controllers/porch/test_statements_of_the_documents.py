@@ -633,7 +633,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 
 
 @pytest.mark.parametrize("name", sorted(STATEMENTS))
-async def test_the_server_does_what_the_row_says(blueprints, name):
+async def test_the_server_answers_as_the_row_requires(blueprints, name):
     codes, texts = ROWS[name]
     found = set()
     async for code, answer in STATEMENTS[name](blueprints):

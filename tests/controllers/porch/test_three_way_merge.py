@@ -112,7 +112,7 @@ def files(thing=THING, **more):
     return {"Kptfile": head, "thing.yaml": thing, **more}
 
 
-def test_upstream_wins_where_both_changed_and_says_so():
+def test_upstream_wins_where_both_changed_with_a_conflict():
     merged = merge.merge(
         files(), files(THING.replace('"1"', '"3"')), files(THING.replace('"1"', '"4"'))
     )
@@ -128,7 +128,7 @@ def test_changes_of_different_fields_meet_and_comments_stay():
     assert merged.conflicts == []
 
 
-def test_objects_removed_upstream_go_unless_they_were_changed_here():
+def test_objects_removed_upstream_are_removed_unless_they_were_changed_here():
     new = files()
     del new["thing.yaml"]
     assert "thing.yaml" not in merge.merge(files(), new, files()).files

@@ -88,7 +88,7 @@ async def test_a_repository_that_is_being_deleted_is_not_checked(provisioned):
         assert (await server.request("GET", f"{ALL}/repositories/a"))[0] == 404
 
 
-async def test_the_settings_of_a_namespace_show_its_usage(provisioned):
+async def test_repositories_report_the_quota_of_their_namespace(provisioned):
     async with provisioned(max_repositories=2) as server:
         await server.create(host())
         await server.create(repository("a", block={"path": "a"}))

@@ -189,7 +189,7 @@ async def test_a_branch_is_made_when_something_is_written_to_it(files):
         (["write"], "?ref=dev", "branch workflow is not allowed for this repository"),
     ],
 )
-async def test_workflows_say_what_may_be_written(files, workflows, query, why):
+async def test_workflows_limit_writes(files, workflows, query, why):
     await files.server.edit("repositories", "a", workflows=workflows)
     code, message = await files.refused("POST", f"c.yaml{query}", MANIFEST)
     assert code == 403

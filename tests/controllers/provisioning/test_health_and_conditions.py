@@ -11,7 +11,7 @@ def conditions(obj):
     return {each["type"]: each for each in obj["status"]["conditions"]}
 
 
-async def test_a_healthy_repository_says_nothing_more(server):
+async def test_the_health_of_a_healthy_repository_has_no_error(server):
     await server.create(host())
     await server.create(repository())
     await server.settled()

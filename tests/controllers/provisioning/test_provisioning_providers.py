@@ -238,7 +238,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("given", "errors"), [row[1:] for row in ROWS], ids=[r[0] for r in ROWS])
-async def test_requests_have_the_form_of_their_provider(server, hub, given, errors):
+async def test_every_provider_reports_the_same_errors_in_both_phases(server, hub, given, errors):
     obj = repository(hub, **given)
     wanted = [(kind, field.replace("TYPE", hub.kind), detail) for kind, field, detail in errors]
     causes = await server.dry_run(obj)

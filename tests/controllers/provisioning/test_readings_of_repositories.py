@@ -232,7 +232,7 @@ async def test_a_connection_lists_what_its_installation_reaches(world, limit, na
     }  # fmt: skip
 
 
-async def test_a_connection_that_cannot_list_says_so(server):
+async def test_a_connection_that_cannot_list_answers_501(server):
     spec = {"title": "T", "type": "gitlab", "oauth": {"clientID": "app"}}
     secure = {"clientSecret": {"create": "x"}}
     await server.create({**connection(), "spec": spec, "secure": secure})

@@ -248,7 +248,7 @@ async def test_the_status_of_a_sync_has_its_result_and_commit(server):
     assert status["sync"]["message"] == ["Repository is unhealthy"]
 
 
-async def test_a_timed_recheck_sends_no_request_to_a_watched_world(server, monkeypatch):
+async def test_a_timed_recheck_repeats_no_checks_of_healthy_repositories(server, monkeypatch):
     await server.create(host(tokens=TOKENS))
     await server.create(repository(secure=token("good"), **WRITE))
     await server.create(repository("b", block={"branch": "gone"}, secure=token("good")))

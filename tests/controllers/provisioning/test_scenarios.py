@@ -18,7 +18,7 @@ def placed(example):
 
 
 @pytest.mark.parametrize("name", scenarios.SCENARIOS)
-async def test_a_scenario_makes_happen_what_it_says(server, name):
+async def test_a_scenario_causes_its_errors(server, name):
     scenario = await scenarios.load(server.client, name)
     obj = placed(scenario.example)
     causes = await server.dry_run(obj)

@@ -327,7 +327,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-async def test_the_server_does_what_the_row_says(provisioned, tmp_path, name):
+async def test_the_server_answers_as_the_row_requires(provisioned, tmp_path, name):
     codes, texts = ROWS[name]
     async with provisioned(local_path_prefixes=[tmp_path]) as server:
         await server.create(host())

@@ -365,7 +365,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-async def test_the_server_does_what_the_row_says(provisioned, name):
+async def test_the_server_answers_as_the_row_requires(provisioned, name):
     codes, texts = ROWS[name]
     kinds = (KindModule(Checkout, validators=[branch_of_the_version]),)
     async with provisioned(kinds=kinds) as server:

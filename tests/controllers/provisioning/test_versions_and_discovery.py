@@ -124,7 +124,7 @@ async def test_a_repository_without_branches_is_reported(server):
     )
 
 
-async def test_the_world_shows_the_created_webhooks(server):
+async def test_the_world_shows_webhooks_until_their_repository_is_deleted(server):
     await server.create(host())
     sync = {"enabled": True, "target": "folder"}
     hook = {"baseUrl": "https://grafana.example.com"}

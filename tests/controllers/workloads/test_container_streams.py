@@ -301,7 +301,7 @@ async def echoed(kube, protocol, sent):
     "protocol", ["", "channel.k8s.io", "v4.channel.k8s.io", "v5.channel.k8s.io"]
 )
 @pytest.mark.parametrize("sent", ["\0hi", b"\0hi"])
-def test_the_subprotocol_says_how_input_is_written_not_the_opcode(scripted, protocol, sent):
+def test_the_subprotocol_decides_the_encoding_of_input_not_the_opcode(scripted, protocol, sent):
     assert asyncio.run(echoed(scripted, protocol, sent)) == b"\x01hi"
 
 
@@ -387,7 +387,7 @@ def test_a_client_of_v5_that_answers_no_ping_is_taken_to_read(scripted, monkeypa
     assert data[:2] == [b"\x01", b"\x01today\n"]
 
 
-def test_browsers_speak_base64(scripted):
+def test_streams_support_base64_for_browsers(scripted):
     path = "exec?command=date&stdout=1"
     found, protocol, _ = asyncio.run(session(scripted, path, "v4.base64.channel.k8s.io"))
     assert protocol == "v4.base64.channel.k8s.io"

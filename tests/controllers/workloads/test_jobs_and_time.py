@@ -39,7 +39,7 @@ def test_an_hour_runs_what_is_due_in_it(kube):
 
 
 @pytest.mark.kube_options(clock=FakeClock(datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC), ticking=True))
-def test_history_keeps_as_many_jobs_as_its_limits_say(kube):
+def test_history_keeps_as_many_jobs_as_its_limit(kube):
     limits = {"successfulJobsHistoryLimit": 2}
     kube.client.create(w.cron_job("often", "* * * * *", **limits))
     kube.settled()
@@ -130,7 +130,7 @@ def test_a_job_ends_at_its_deadline(kube):
         ("30 4 */2 * fri", "2026-01-02T05:00:00", "2026-01-03T04:30:00"),
     ],
 )
-def test_schedules_say_when(schedule, after, expected):
+def test_schedules_have_the_expected_next_time(schedule, after, expected):
     moment = datetime.fromisoformat(after).replace(tzinfo=UTC)
     found = cron.parse(schedule).after(moment, UTC)
     assert found is not None

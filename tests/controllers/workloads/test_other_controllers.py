@@ -159,7 +159,7 @@ def test_an_autoscaler_keeps_its_target_within_bounds(kube):
     assert kube.client.get(w.DEPLOYMENTS, "web")["spec"]["replicas"] == 5
 
 
-def test_an_autoscaler_says_which_target_it_does_not_find(kube):
+def test_an_autoscaler_without_its_target_has_a_condition(kube):
     kube.client.create(scaler())
     kube.settled()
     found = kube.client.get(SCALERS, "web")

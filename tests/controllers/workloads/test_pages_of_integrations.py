@@ -28,7 +28,7 @@ def run(path, *command):
     )  # fmt: skip
 
 
-def test_operators_are_tested_as_the_page_says(tmp_path):
+def test_the_example_of_the_page_about_operators_passes(tmp_path):
     (tmp_path / "test_operator.py").write_text(example("operators.md"))
     done = run(
         tmp_path / "test_operator.py",

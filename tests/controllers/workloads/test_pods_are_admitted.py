@@ -185,7 +185,7 @@ def test_a_deferred_resize_is_tried_again(kube):
     assert status(kube)["containerStatuses"][0]["allocatedResources"] == {"cpu": "4"}
 
 
-def test_a_container_restarts_if_its_policy_says_so(kube):
+def test_a_resize_restarts_a_container_if_its_policy_requires_it(kube):
     small(kube)
     resources = {"limits": {"cpu": "1", "memory": "1Gi"}}
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]

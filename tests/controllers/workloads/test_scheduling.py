@@ -25,7 +25,7 @@ def asking(cpu):
     return [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
 
 
-def test_pods_that_ask_for_nothing_are_spread(kube):
+def test_pods_without_requests_are_spread(kube):
     kube.client.create(w.workload("Deployment", replicas=6))
     kube.settled()
     on = [each["spec"]["nodeName"] for each in kube.client.list(w.PODS)]
@@ -252,7 +252,7 @@ def test_a_more_important_pod_takes_the_place_of_a_nominated_one(kube):
     assert placed(kube, "high") == "tiny"
 
 
-def test_pods_that_ask_for_ephemeral_storage_are_placed(kube):
+def test_pods_that_request_ephemeral_storage_are_placed(kube):
     asked = {"requests": {"ephemeral-storage": "1Gi"}, "limits": {"ephemeral-storage": "2Gi"}}
     kube.client.create(w.node("third"))
     containers = [{"name": "c", "image": "i", "resources": asked}]

@@ -82,7 +82,7 @@ def test_a_node_with_the_annotation_becomes_one_and_without_it_falls_silent(kube
     assert kube.client.get(LEASES, "mine", "kube-node-lease")["spec"]["renewTime"] == before
 
 
-def test_a_node_may_say_what_it_has(kube):
+def test_a_node_keeps_its_own_capacity(kube):
     size = {"cpu": "1", "memory": "1Gi", "pods": "10"}
     kube.client.create({
         "apiVersion": "v1", "kind": "Node", "status": {"capacity": size, "allocatable": size},
@@ -143,7 +143,7 @@ def test_delays_hold_up_the_pod_and_not_the_server(kube):
         kube.client.get(PODS, "going", "default")
 
 
-def test_a_pod_fails_as_its_annotations_say(kube):
+def test_a_pod_fails_as_its_annotations_require(kube):
     fail = "pod-fail.stage.kwok.x-k8s.io"
     notes = {f"{fail}/delay": "0s", f"{fail}/exit-code": "137", f"{fail}/reason": "OOMKilled"}
     kube.client.create(pod(annotations=notes, restartPolicy="Never"))
@@ -183,7 +183,7 @@ def test_readiness_gates_decide_both_ways(kube):
     )
 
 
-def test_a_pod_with_a_finalizer_reports_its_end_before_it_is_removed(kube):
+def test_a_deleted_pod_with_a_finalizer_reports_its_end(kube):
     held = pod()
     held["metadata"]["finalizers"] = ["example.com/hold"]
     kube.client.create(held)
@@ -253,7 +253,7 @@ def test_pods_that_nobody_owns_run_on_where_that_is_wanted(kube):
     assert phase(kube) == "Running"
 
 
-def test_an_ended_container_runs_again_as_restart_policy_says(kube):
+def test_an_ended_container_restarts_by_its_restart_policy(kube):
     kube.client.create(pod())
     kube.client.create(pod("once", restartPolicy="Never"))
     kube.settled()
@@ -393,7 +393,7 @@ def test_a_stage_that_fits_its_own_result_is_held_back(kube):
     assert [one["reason"] for one in kube.client.list("v1/events")] == ["StageLoop"]
 
 
-def test_a_template_that_fails_on_an_object_says_so_in_an_event(kube):
+def test_a_failing_template_is_reported_by_an_event(kube):
     kube.client.create(a_stage(
         "broken",
         resourceRef={"kind": "ConfigMap"},
@@ -507,7 +507,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize(("name", "obj"), PAIRS)
-def test_a_native_stage_does_what_its_file_says(name, obj):
+def test_a_native_stage_has_the_results_of_its_file(name, obj):
     addresses, clock = Addresses(), FakeClock()
     status = obj.get("status", {"phase": "Pending"} if "spec" in obj else {})
     obj = {**obj, "metadata": {**obj["metadata"], "uid": "u"}, "status": status}

@@ -38,7 +38,7 @@ def test_without_anything_to_measure_there_is_no_metrics_api(kube, kubectl):
     assert "Metrics API not available" in kubectl("top", "pods", code=1)
 
 
-def test_annotations_say_what_a_pod_uses(kube, kubectl):
+def test_annotations_set_the_usage_of_a_pod(kube, kubectl):
     make_pod(kube, **{"usage-cpu": "250m", "usage-memory": "100Mi"})
     make_pod(kube, "idle")
     assert rows(kubectl("top", "pods", "--no-headers")) == [["p", "500m", "200Mi"]]

@@ -77,7 +77,7 @@ def test_an_invalid_configuration_has_these_errors(kinds, changes, text):
     assert kinds.texts("ValidatingWebhookConfiguration", configuration(**changes)) == [text]
 
 
-def test_rules_do_not_say_the_same_twice(kinds):
+def test_a_wildcard_excludes_other_values_of_a_rule(kinds):
     rule = {
         "apiGroups": ["*", "a"],
         "apiVersions": ["v1"],

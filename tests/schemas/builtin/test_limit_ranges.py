@@ -38,7 +38,7 @@ def test_a_pod_gets_the_defaults_and_a_note():
     }
 
 
-def test_a_pod_that_says_everything_is_left_alone():
+def test_a_pod_with_all_amounts_is_unchanged():
     amounts = {"cpu": "1", "memory": "1Gi"}
     made = pod(limits=amounts, requests=amounts)
     limitranges.fill(made, RANGE)

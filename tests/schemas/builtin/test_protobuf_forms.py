@@ -55,7 +55,7 @@ def fields(data):
 
 
 @pytest.mark.parametrize("gvk", KINDS, ids=lambda gvk: f"{gvk.api_version}/{gvk.kind}")
-def test_json_and_protobuf_say_the_same(gvk):
+def test_objects_are_equal_after_encoding_as_protobuf(gvk):
     rng = random.Random(zlib.crc32(repr(gvk).encode()))
     for _ in range(8):
         obj = typed.make(rng, gvk)

@@ -177,7 +177,7 @@ The second group calls functions that cel-go binds once for all overloads.
 
 
 @pytest.mark.parametrize("text", ON_SCALARS)
-def test_has_works_on_values_without_members(text: str) -> None:
+def test_presence_is_tested_on_values_without_members_too(text: str) -> None:
     assert cel.compile(text, OURS).evaluate(VALUES) == ON_SCALARS[text]
 
 

@@ -68,7 +68,7 @@ NUMBER = {"n": {"type": "integer"}}
         ),
     ],
 )
-def test_a_failing_rule_says_so(rule: Object, text: str) -> None:
+def test_a_failing_rule_has_its_message(rule: Object, text: str) -> None:
     assert texts(schema(NUMBER, rule), {"n": 1}) == [text]
 
 

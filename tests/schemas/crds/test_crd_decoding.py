@@ -78,7 +78,7 @@ def test_unknown_fields_are_dropped_and_named_in_order():
     ]
 
 
-def test_unknown_fields_of_items_go_without_a_word():
+def test_unknown_fields_of_items_are_dropped_without_an_error():
     decoded, unknown = decoded_schema({"items": {"typ": 1}, "additionalProperties": {"typ": 1}})
     assert decoded == {"items": {}, "additionalProperties": {}}
     assert unknown == []

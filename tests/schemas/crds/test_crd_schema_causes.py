@@ -148,7 +148,7 @@ def test_what_the_roots_logic_names_must_exist():
     ]
 
 
-def test_beside_a_status_the_root_may_not_say_everything():
+def test_the_root_of_a_schema_beside_a_status_has_limited_members():
     found = crds.validate_create(
         crd({"type": "object", "maxProperties": 3}, subresources={"status": {}})
     )

@@ -285,7 +285,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_server_does_what_the_row_says(name):
+async def test_the_server_answers_as_the_row_requires(name):
     codes, texts = ROWS[name]
     async with APIServer(clock=FakeClock()) as server:
         found, text = await responses(server, *CASES[name])

@@ -274,7 +274,7 @@ async def server():
 
 
 @pytest.mark.parametrize("name", CASES)
-async def test_the_server_does_what_the_row_says(server, name):
+async def test_the_server_answers_as_the_row_requires(server, name):
     codes, texts = ROWS[name]
     found, text = await responses(server, *CASES[name])
     text = text.replace('\\"', '"').replace("\\\\", "\\")

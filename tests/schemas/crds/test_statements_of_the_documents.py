@@ -200,7 +200,7 @@ def test_every_statement_has_a_row_and_every_row_is_tested():
 
 
 @pytest.mark.parametrize("name", STATEMENTS)
-async def test_the_server_does_what_the_row_says(name):
+async def test_the_server_answers_as_the_row_requires(name):
     codes, texts = ROWS[name]
     async with APIServer() as server, aiohttp.ClientSession() as http:
         ask = Requests(server, http)

@@ -139,7 +139,7 @@ def test_a_number_beyond_a_double_is_refused_by_kind() -> None:
     )
 
 
-def test_bytes_that_are_no_text_are_an_error() -> None:
+def test_bytes_that_are_no_text_are_replaced_in_the_error() -> None:
     body = b'{"apiVersion": "g/v\xff", "kind": "\xffW", "n": 1e999}'
 
     assert refusal(body) == (

@@ -117,7 +117,7 @@ def test_addresses_are_written_in_canonical_form(text: str, shown: str):
         ("fe80::1%", "zone must be a non-empty string"),
     ],
 )
-def test_a_bad_address_says_why(text: str, why: str):
+def test_the_error_of_an_invalid_address_has_its_reason(text: str, why: str):
     with pytest.raises(ValueError) as caught:
         netip.parse_addr(text)
     assert str(caught.value) == f'ParseAddr("{text}"): {why}'
@@ -148,7 +148,7 @@ def test_every_address_reads_back(address: object):
         ("http://u p@h/", "net/url: invalid userinfo"),
     ],
 )
-def test_a_bad_url_says_why(text: str, why: str):
+def test_the_error_of_an_invalid_url_has_its_reason(text: str, why: str):
     with pytest.raises(ValueError) as caught:
         gourl.parse_request_uri(text)
     assert str(caught.value) == f'parse "{text}": {why}'
@@ -181,7 +181,7 @@ def test_patterns_match_as_in_go():
         ("a{2,1}", "invalid repeat count: `{2,1}`"),
     ],
 )
-def test_a_bad_pattern_says_why(pattern: str, why: str):
+def test_the_error_of_an_invalid_pattern_has_its_reason(pattern: str, why: str):
     with pytest.raises(regexp.RegexError) as caught:
         regexp.compile(pattern)
     assert str(caught.value) == f"error parsing regexp: {why}"

@@ -85,7 +85,7 @@ def test_many_values_without_an_alias_are_no_aliasing() -> None:
     assert len(value["x"]) == 450_002
 
 
-def test_a_pattern_with_too_many_states_for_a_text_is_said_so() -> None:
+def test_a_pattern_with_too_many_states_for_a_text_is_an_error() -> None:
     schema = schema_of(type="string", pattern="^" + "(a?){1000}" * 9 + "b$")
 
     with soon():

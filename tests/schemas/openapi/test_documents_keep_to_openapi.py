@@ -191,7 +191,7 @@ def test_every_kind_has_a_schema_that_names_it(documents):
             assert named.count((group, version, kind.names.kind)) == 1, kind.names.kind
 
 
-def test_what_an_operation_says_it_is_about_is_its_kind(documents):
+def test_operations_name_the_kind_of_their_path(documents):
     for (group, version), (kinds, document) in documents.items():
         known = {kind.names.plural: kind for kind in kinds}
         for path, method, operation, _ in operations(document):

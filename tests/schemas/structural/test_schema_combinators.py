@@ -68,7 +68,7 @@ def complaint(text: str) -> str:
         ),
     ],
 )
-def test_combinators_say_what_failed(rules: Schema, value: Any, expected: list[str]) -> None:
+def test_combinators_report_their_failures(rules: Schema, value: Any, expected: list[str]) -> None:
     assert texts(rules, value) == expected
 
 

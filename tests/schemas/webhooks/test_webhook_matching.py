@@ -120,7 +120,7 @@ def test_all_conditions_of_a_webhook_share_one_budget():
         (200, b'{"kind":"X","apiVersion":"v1"}', 'no kind "X" is registered for version "v1"'),
     ],
 )
-def test_answers_that_are_no_review_say_why(code, body, why):
+def test_answers_that_are_no_review_are_errors_with_a_reason(code, body, why):
     with pytest.raises(replies.ReplyError) as error:
         replies.document(code, body, content_type="text/x", version="v1")
     assert why in str(error.value)

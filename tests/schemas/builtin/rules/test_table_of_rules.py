@@ -41,7 +41,7 @@ def test_every_gate_of_the_table_is_known():
         assert gates.is_on(name, table.NEWEST) in (True, False)
 
 
-def test_a_line_says_what_is_wrong_with_its_field():
+def test_a_line_of_the_table_checks_its_field():
     assert _texts(LEASE, {"leaseDurationSeconds": 0, "leaseTransitions": -1}) == [
         "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
         "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
@@ -62,7 +62,7 @@ def test_a_missing_field_is_required_and_nothing_else():
     assert all("nodeName" in text for text in texts[1:])
 
 
-def test_items_are_distinguished_by_their_indexes():
+def test_errors_of_an_item_have_its_index():
     drivers = [{"name": "a", "nodeID": "n", "topologyKeys": ["", "b", "b"]}]
     errors = rules.errors("storage.v1.CSINodeSpec", {"drivers": drivers}, "spec")
     assert {error.field for error in errors} == {"spec.drivers[0]"}
@@ -115,7 +115,7 @@ def test_a_line_holds_from_one_minor_to_another(text, minor, holds):
         ("type LeaseSpec\n  strategy since=2", "no version like 1.36"),
     ],
 )
-def test_an_unreadable_line_is_reported_with_its_position(text, problem):
+def test_an_unreadable_line_is_an_error_with_its_reason(text, problem):
     def read():
         return [each.lines(table.NEWEST) for each in table.read(text, "coordination.rules")]
 
