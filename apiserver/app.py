@@ -166,21 +166,23 @@ class App:
             wait = parts.before_request()
             if wait is not None:
                 await wait
-        audit_context = _new_audit_context(request_id) if parts.listeners else None
-        if parts.audit is not None and audit_context is not None and _is_long(info):
-            notify = partial(self._notify_beginning, request, info, audit_context)
-            setattr(request.writer, "on_begin", notify)  # noqa: B010 # of http.Writer
+        context = None
+        if parts.listeners:
+            context = request.audit = http.audit.RequestContext(request_id, datetime.now(UTC))
+            if parts.audit is not None and _is_long(info):
+                notify = partial(self._notify_beginning, request, info, context)
+                setattr(request.writer, "on_begin", notify)  # noqa: B010 # of http.Writer
         cancelled: asyncio.CancelledError | None = None
         try:
-            response = await self._respond(request, info, request_id, audit_context)
+            response = await self._respond(request, info, request_id)
         except asyncio.CancelledError as error:
             if not request.begun_code:
                 raise
             # the client of a stream has disconnected: nothing is missing
             response, cancelled = web.StreamResponse(status=request.begun_code), error
         elapsed = time.perf_counter() - started
-        if audit_context is not None:
-            await self._notify_listeners(request, response, info, audit_context)
+        if context is not None:
+            await self._notify_listeners(request, response, info, context)
         media = request.headers.get(hdrs.CONTENT_TYPE, "") if info.verb == "patch" else ""
         lifetime = request.lifetime
         waited = 0.0 if lifetime is None else lifetime.waited
@@ -271,11 +273,7 @@ class App:
             await self._parts.audit.flush()
 
     async def _respond(
-        self,
-        request: Request,
-        info: RequestInfo,
-        request_id: str,
-        audit_context: "http.audit.RequestContext | None",
+        self, request: Request, info: RequestInfo, request_id: str
     ) -> web.StreamResponse:
         refused = httprequest.refusal(request)
         if refused is not None:
@@ -293,14 +291,14 @@ class App:
                         sampling.LongRunning(self._parts.samples, info) as running,
                         self._parts.flows.estimator.watching(info),
                     ):
-                        response = await self._serve(request, info, audit_context)
+                        response = await self._serve(request, info)
                         running.is_refused = response.status >= _ERRORS
                 elif request.method not in _READS:
-                    response = await self._serve_write(request, info, audit_context)
+                    response = await self._serve_write(request, info)
                 elif "timeout" in info.query:
-                    response = await self._serve_limited(request, info, audit_context)
+                    response = await self._serve_limited(request, info)
                 else:
-                    response = await self._serve(request, info, audit_context)
+                    response = await self._serve(request, info)
         except status.StatusError as error:
             if error.code in sampling.TERMINATIONS:
                 sampling.terminated(self._parts.samples, info, error.code)
@@ -319,8 +317,8 @@ class App:
             response = responses.error(failure, negotiation.COMPACT_JSON)
         except Exception:
             logger.exception("unhandled error", extra={"request_id": request_id})
-            if audit_context is not None:
-                audit_context.has_panicked = True
+            if request.audit is not None:
+                request.audit.has_panicked = True
             failure = status.internal(f"unexpected error; see the log at request {request_id}")
             response = responses.error(failure, negotiation.COMPACT_JSON)
         if response.prepared or not isinstance(response, _WHOLE):
@@ -343,9 +341,7 @@ class App:
                 response.headers.update(flow.head.headers)
         return response
 
-    async def _serve_write(
-        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
-    ) -> web.StreamResponse:
+    async def _serve_write(self, request: Request, info: RequestInfo) -> web.StreamResponse:
         """Serve a request with a body. Raises StatusError 504."""
         self._parts.origins.check(request)
         preflight = self._parts.origins.preflight(request)
@@ -353,40 +349,37 @@ class App:
             return preflight
         if self._parts.before_write is not None:
             await self._parts.before_write()
-        return await self._serve_limited(request, info, audit_context)
+        return await self._serve_limited(request, info)
 
-    async def _serve_limited(
-        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
-    ) -> web.StreamResponse:
+    async def _serve_limited(self, request: Request, info: RequestInfo) -> web.StreamResponse:
         """Serve a request within its time limit, and while its client is connected. Raises
         StatusError 504."""
         try:
             async with asyncio.timeout(WRITE_SECONDS) as limit:
                 lifetime = request.lifetime = Lifetime(limit)
                 with deciding(request, lifetime.abandon):
-                    return await self._serve(request, info, audit_context)
+                    return await self._serve(request, info)
         except TimeoutError as error:
             if not limit.expired():
                 raise
             raise status.request_timeout() from error
 
-    async def _serve(
-        self, request: Request, info: RequestInfo, audit_context: "http.audit.RequestContext | None"
-    ) -> web.StreamResponse:
+    async def _serve(self, request: Request, info: RequestInfo) -> web.StreamResponse:
         parts = self._parts
         if not info.is_resource and f"{info.path}/".startswith(console.ROOT):
             return await parts.pages()(request, info, ANONYMOUS)
         if info.is_resource and not info.namespace:
             info = parts.routes.with_namespace(info)
-        if audit_context is not None:
-            await self._notify_received(request, info, audit_context)
+        context = request.audit
+        if context is not None:
+            await self._notify_received(request, info, context)
         try:
             user = self._admit(request, info)
         except Pending:
             user = await answered(partial(self._admit, request, info))
         flow = request.flow = parts.flows.of(info, user)
-        if audit_context is not None:
-            audit_context.user = user
+        if context is not None:
+            context.user = user
         request.user = user.name
         work = None
         if flow is not None:
@@ -396,18 +389,17 @@ class App:
             if flow.is_watch:  # it has seats only until it begins
                 flow.leave(work)
                 work = None
-        if audit_context is not None:
-            audit_context.decision = "allow"
+        if context is not None:
+            context.decision = "allow"
         try:
-            if parts.faults is not None and parts.faults.rules is not None:
+            injected = parts.faults
+            if injected is not None and injected.rules is not None:
                 agent = request.headers.get(hdrs.USER_AGENT, "")
                 metadata = partial(self._metadata, request, info)
-                injection = await parts.faults.injection_for(info, user, agent, metadata)
+                injection = await injected.injection_for(info, user, agent, metadata)
                 if injection is not None:
-                    return await self._serve_with_faults(
-                        request, info, user, audit_context, injection
-                    )
-            return await self._serve_admitted(request, info, user, audit_context, None)
+                    return await self._serve_with_faults(request, info, user, injection)
+            return await self._serve_admitted(request, info, user, None)
         finally:
             if work is not None and flow is not None:
                 flow.leave(work)
@@ -420,16 +412,11 @@ class App:
         return work
 
     async def _serve_with_faults(
-        self,
-        request: Request,
-        info: RequestInfo,
-        user: User,
-        audit_context: "http.audit.RequestContext | None",
-        injection: Injection,
+        self, request: Request, info: RequestInfo, user: User, injection: Injection
     ) -> web.StreamResponse:
         """Apply the Faults for a request. Raises StatusError."""
         request.faults = injection.names
-        serve = partial(self._serve_admitted, request, info, user, audit_context, injection)
+        serve = partial(self._serve_admitted, request, info, user, injection)
         long = info.verb in WATCHES or info.subresource in STREAMING_SUBRESOURCES
         return await faults.effects.apply(injection, serve, self._parts.sleep, is_long_running=long)
 
@@ -450,7 +437,6 @@ class App:
         request: Request,
         info: RequestInfo,
         user: User,
-        audit_context: "http.audit.RequestContext | None",
         injection: Injection | None,
     ) -> web.StreamResponse:
         parts = self._parts
@@ -478,21 +464,21 @@ class App:
         if request.method not in _READS:
             manager = manager_name(request.headers.get(hdrs.USER_AGENT, ""))
         api_request = route.request(info, user, request.lifetime, manager)
-        if audit_context is not None:
-            audit_context.api_request = api_request
+        if request.audit is not None:
+            request.audit.api_request = api_request
         if info.assumes_namespace:
             api_request.warn(_ASSUMED_NAMESPACE.format(info.namespace))
         if route.served.version.deprecated:
             api_request.warn(route.served.version.deprecation_warning)
             api_request.notes.annotate("k8s.io/deprecated", "true")
-        wording = route.resource.wording
+        if route.is_misplaced:
+            return responses.unknown_path(plain=route.resource.wording.unknown_is_plain)
         try:
-            if not route.is_misplaced:
-                return await parts.routes.serve(route, request, info, api_request, injection)
-            return responses.unknown_path(plain=wording.unknown_is_plain)
+            return await parts.routes.serve(route, request, info, api_request, injection)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
-            return responses.error(wording.refusal(error), form, api_request.warnings)
+            refusal = route.resource.wording.refusal(error)
+            return responses.error(refusal, form, api_request.warnings)
 
     async def _serve_unknown(
         self, request: Request, info: RequestInfo, user: User
@@ -602,10 +588,6 @@ def _attempted(request: Request) -> str:
     if methods:
         return f"Authentication failed, attempted: {', '.join(methods)}"
     return "Authentication failed, no credentials provided"
-
-
-def _new_audit_context(request_id: str) -> "http.audit.RequestContext":
-    return http.audit.RequestContext(request_id, datetime.now(UTC))
 
 
 def _record(

@@ -4,8 +4,10 @@ They are plain text for people, and objects of `config.k8s.io` for programs. Loa
 request for one of them. Follows component-base/zpages.
 """
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from aiohttp import hdrs, web
 
@@ -14,6 +16,7 @@ from inkube.apiserver.http import Form, RequestInfo, negotiation, responses
 from inkube.apiserver.registry import User
 from inkube.schemas import status
 from inkube.schemas.objects import Object
+from inkube.schemas.options import Option
 from inkube.schemas.releases import Release
 
 _GROUP = "config.k8s.io"
@@ -26,6 +29,7 @@ apiserver {name}
 Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility \
 guarantees and is for debugging purposes only.
 """
+_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 _PATHS = ("/flagz", "/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/version")
 
 
@@ -36,12 +40,14 @@ class Pages:
         self,
         release: Release,
         started: datetime,
-        flags: Callable[[], Mapping[str, str]],
+        options: object,
+        fields: Sequence[Option],
     ) -> None:
-        """`flags` returns the options of the server with their values."""
+        """`fields` describe the options of the server, whose attributes are their values."""
         self._version = f"1.{release.minor}"
         self._go_version = version_document(release)["goVersion"]
-        self._flags = flags
+        self._options = options
+        self._fields = fields
         self._started = started
 
     async def __call__(
@@ -66,7 +72,7 @@ class Pages:
             "kind": kind,
             "apiVersion": f"{_GROUP}/{version}",
             "metadata": {"name": "apiserver"},
-            **(self._status() if name == "statusz" else {"flags": dict(self._flags())}),
+            **(self._status() if name == "statusz" else {"flags": self._flags()}),
         }
         text = f"This version of the {name} endpoint is deprecated. Please use a newer version."
         warnings = [text] if version == _DEPRECATED else []
@@ -88,6 +94,16 @@ class Pages:
         }
         return "\n" + "".join(f"{line}: {value}\n" for line, value in lines.items())
 
+    def _flags(self) -> dict[str, str]:
+        """Return the flags of the command line with their values, without passwords."""
+        return {
+            each.flag_name.removeprefix("--"): _PASSWORD.sub(
+                r"\1:***@", _flag_value(getattr(self._options, each.name))
+            )
+            for each in self._fields
+            if each.group
+        }
+
     def _status(self) -> Object:
         return {
             "startTime": f"{self._started:%Y-%m-%dT%H:%M:%SZ}",
@@ -100,6 +116,15 @@ class Pages:
 
     def _seconds(self) -> int:
         return int((datetime.now(UTC) - self._started).total_seconds())
+
+
+def _flag_value(value: Any) -> str:
+    """Return the value of a flag as pflag shows it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return f"[{','.join(map(str, value))}]"
+    return "" if value is None else str(value)
 
 
 def _version(media: str, parameters: Mapping[str, str], kind: str) -> str:

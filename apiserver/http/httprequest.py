@@ -51,6 +51,8 @@ class Request(BaseRequest):
     """Its `auth.Flow`; None until it is found."""
     lifetime: Lifetime | None = None
     """What can end it before its commit; None for reads and streams."""
+    audit: Any = None
+    """Its `audit.RequestContext`; None if nothing listens to finished requests."""
     faults: tuple[str, ...] = ()
     """The names of the faults injected into it."""
     user = ""

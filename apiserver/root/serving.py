@@ -4,16 +4,13 @@
 """
 
 import contextlib
-import hashlib
 import os
-import re
 import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from inkube import controllers
 from inkube.apiserver import (
@@ -43,7 +40,6 @@ from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.options import options_of
 
-_PASSWORD = re.compile(r"(//[^:/@]*):[^@]*@")
 _NO_ORIGINS = Origins((), protects=False)
 
 
@@ -119,8 +115,13 @@ async def start_serving(
     )
     if worker is not None:
         application = await _join_workers(parts, application, stack)
-    if core.security.config_files:
-        await stack.enter_async_context(_reloading(core).running())
+    if files := core.security.config_files:
+        edited = manifests.EditedFiles(lambda: [each.path for each in files])
+        name = controllers.core.identity.name_of(socket.gethostname())
+        reloading = access.configs.reloading.Reloading(
+            files, edited.wait_for_change, core.samples, name
+        )
+        await stack.enter_async_context(reloading.running())
     app = App(application)
     # a second time, so that requests end while the store is open; a second cleanup has no effect
     stack.push_async_callback(listener.runner.cleanup)
@@ -129,17 +130,6 @@ async def start_serving(
     stack.push_async_callback(_close_forwarded, parts)
     stack.callback(streaming_parts.close)
     listener.serve(app)
-
-
-def _reloading(core: Core) -> "access.configs.reloading.Reloading":
-    """Return what reads configuration files again when they change."""
-    files = core.security.config_files
-    edited = manifests.EditedFiles(lambda: [each.path for each in files])
-    name = controllers.core.identity.name_of(socket.gethostname())
-    identity = hashlib.sha256(name.encode()).hexdigest()
-    return access.configs.reloading.Reloading(
-        files, edited.wait_for_change, core.samples, f"sha256:{identity}"
-    )
 
 
 async def _close_forwarded(parts: Parts) -> None:
@@ -250,12 +240,16 @@ def _paths(
         core.security.authenticator.accounts,
         lambda: core.options.service_account_jwks_uri or core.listener.url + issuer.KEYS,
     )
-    minor = core.options.release.minor
+    options, started = core.options, datetime.now(UTC)
+    minor = options.release.minor
+    pages = Lazy(
+        lambda: discovery.Pages(options.release, started, options, options_of(ServerOptions))
+    )
     groups = Lazy(lambda: discovery.Discovery(core.resources, minor))
     return {
         "/": handlers.root,
         "/index.html": handlers.root,
-        **dict.fromkeys(handlers.page_paths, _pages(core.options)),
+        **dict.fromkeys(handlers.page_paths, pages),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
         "/healthz/": handlers.health,
@@ -278,37 +272,11 @@ def _paths(
             lambda: discovery.OpenAPI(
                 core.resources,
                 core.registry.engine,
-                core.options.release.minor,
+                minor,
                 {control.PATH: control.openapi},
             )
         ),
     }
-
-
-def _pages(options: Options) -> Lazy[Endpoint]:
-    """Return the pages for people."""
-    started, release = datetime.now(UTC), options.release
-    return Lazy(lambda: discovery.Pages(release, started, partial(_flags, options)))
-
-
-def _flags(options: Options) -> Mapping[str, str]:
-    """Return the flags of the command line with their values, without passwords."""
-    return {
-        each.flag_name.removeprefix("--"): _PASSWORD.sub(
-            r"\1:***@", _shown(getattr(options, each.name))
-        )
-        for each in options_of(ServerOptions)
-        if each.group
-    }
-
-
-def _shown(value: Any) -> str:
-    """Return the value of a flag as pflag shows it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{','.join(map(str, value))}]"
-    return "" if value is None else str(value)
 
 
 def _control(parts: Parts, start: Start) -> "control.Control":
@@ -363,21 +331,12 @@ def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -
             registry, guards.authorizer, kubelet, sessions, recorded
         ),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
-        component_health=lambda: _component_health(parts),
+        runs_controllers=core.options.controllers,
+        runs_scheduler=lambda: pods is not None and pods.runs("kube-scheduler"),
         usage=lambda: None if pods is None else pods.usage,
         shows_dump=lambda: recorded() is not None and kubelet() is None,
         max_token_seconds=core.options.service_account_max_token_expiration,
     )
-
-
-def _component_health(parts: Parts) -> dict[str, bool]:
-    """Return the components of a cluster by name, and whether this server runs them."""
-    pods = parts.pods
-    return {
-        "controller-manager": parts.core.options.controllers,
-        "scheduler": pods is not None and pods.runs("kube-scheduler"),
-        "etcd-0": not parts.core.base.store.failure,
-    }
 
 
 async def _join_workers(

@@ -4,8 +4,8 @@ Nothing is stored; each response shows the current health. Follows
 pkg/registry/core/componentstatus.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from aiohttp import web
 
@@ -16,18 +16,22 @@ from inkube.apiserver.subresources import posted
 from inkube.apiserver.subresources.metrics import matching
 from inkube.schemas import status
 from inkube.schemas.objects import Object
-
-_PORTS: Final = {"controller-manager": 10257, "scheduler": 10259}
-"""The health ports of components that run in separate processes."""
+from inkube.storage import Store
 
 
 class ComponentStatuses:
-    """Serves get and list. `health` returns whether a component runs in this server."""
+    """Serves get and list. Controllers and the scheduler are healthy if this server runs them."""
 
     def __init__(
-        self, health: Callable[[], Mapping[str, bool]], system_fields: SystemFields
+        self,
+        runs_controllers: bool,
+        runs_scheduler: Callable[[], bool],
+        store: Store,
+        system_fields: SystemFields,
     ) -> None:
-        self._health = health
+        self._runs_controllers = runs_controllers
+        self._runs_scheduler = runs_scheduler
+        self._store = store
         self._system_fields = system_fields
 
     def handlers(self) -> Mapping[tuple[str, str, str], Callable[[Exchange], Any]]:
@@ -38,7 +42,7 @@ class ComponentStatuses:
         """Return a ComponentStatus, or all of them. Raises StatusError 405 and 500."""
         request, form = exchange.request, exchange.form
         posted.check_verb(request, "get", "list")
-        found = [_component(name, runs) for name, runs in self._health().items()]
+        found = list(self._components())
         metadata: Object | None = {}
         if request.name:
             found = [one for one in found if one["metadata"]["name"] == request.name]
@@ -59,16 +63,25 @@ class ComponentStatuses:
             }  # fmt: skip
         return responses.render(value, form, warnings=request.warnings)
 
+    def _components(self) -> Iterator[Object]:
+        yield _component("controller-manager", _failure(10257, self._runs_controllers))
+        yield _component("scheduler", _failure(10259, self._runs_scheduler()))
+        yield _component("etcd-0", self._store.failure)
 
-def _component(name: str, runs: bool) -> Object:
-    condition = {"type": "Healthy", "status": "True", "message": "ok"}
-    if not runs:
-        place = f"127.0.0.1:{_PORTS[name]}"
-        condition |= {
-            "status": "False",
-            "message": f'Get "https://{place}/healthz": dial tcp {place}: connect: '
-            "connection refused",
-        }
+
+def _failure(port: int, runs: bool) -> str:
+    """Return the error of a health check of a component with this port; "" if it runs."""
+    address = f"127.0.0.1:{port}"
+    refused = f'Get "https://{address}/healthz": dial tcp {address}: connect: connection refused'
+    return "" if runs else refused
+
+
+def _component(name: str, failure: str) -> Object:
+    condition = {
+        "type": "Healthy",
+        "status": "False" if failure else "True",
+        "message": failure or "ok",
+    }
     return {
         "kind": "ComponentStatus",
         "apiVersion": "v1",

@@ -4,7 +4,7 @@ reviews.
 It is a part of the composition root, and loaded with the first request for one of them.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from inkube.apiserver.auth import Authenticator, Authorizer
 from inkube.apiserver.handlers import Handler, Handlers
@@ -32,7 +32,8 @@ def table(
     authorizer: Authorizer,
     streams: PodStreams,
     proxies: Proxies,
-    component_health: Callable[[], Mapping[str, bool]],
+    runs_controllers: bool,
+    runs_scheduler: Callable[[], bool],
     usage: Callable[[], Usage | None],
     shows_dump: Callable[[], bool],
     max_token_seconds: float = 0,
@@ -65,7 +66,9 @@ def table(
         ("certificates.k8s.io", "certificatesigningrequests", "approval"): part,
         ("", "serviceaccounts", "token"): tokens,
         **connects.admitted(registry, {**streams.handlers(), **proxies.handlers()}, shows_dump),
-        **ComponentStatuses(component_health, system_fields).handlers(),
+        **ComponentStatuses(
+            runs_controllers, runs_scheduler, registry.store, system_fields
+        ).handlers(),
         **Metrics(registry, usage, system_fields.now).handlers(),
         **reviews.handlers(),
     }

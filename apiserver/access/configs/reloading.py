@@ -65,12 +65,13 @@ class Reloading:
         files: Sequence[ConfigFile],
         wait_for_change: Callable[[], Awaitable[object]],
         samples: Samples,
-        identity: str,
+        name: str,
     ) -> None:
+        """`name` is that of this server."""
         self._files = files
         self._wait_for_change = wait_for_change
         self._samples = samples
-        self._identity = identity
+        self._identity = f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
         """The hash of the name of this server, in metrics."""
         for file in files:
             self._record_content(file)

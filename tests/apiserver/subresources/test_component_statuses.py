@@ -64,3 +64,12 @@ async def test_a_label_selector_selects_component_statuses():
         assert [item["metadata"]["name"] for item in found["items"]] == ["scheduler"]
         _, found = await ask(server, f"{PATH}?labelSelector=a%3Db")
         assert found["items"] == []
+
+
+async def test_the_storage_is_unhealthy_while_the_log_fails(monkeypatch):
+    async with APIServer() as server:
+        monkeypatch.setattr(type(server.store), "failure", "the disk is full")
+        code, found = await ask(server, f"{PATH}/etcd-0")
+        assert code == 200
+        failed = {"type": "Healthy", "status": "False", "message": "the disk is full"}
+        assert found["conditions"] == [failed]
