@@ -78,7 +78,6 @@ class Defaults:
         addresses_follow: Callable[[], Awaitable[None]] = _no_wait,
         authority: str = "",
         creates: bool = True,
-        creates_identity: bool = True,
         minor: int = releases.NEWEST.minor,
         proxies: Callable[[], Mapping[str, str]] = dict,
         module_roles: Sequence[Object] = (),
@@ -95,8 +94,6 @@ class Defaults:
         self._trusts_proxies = False
         self._creates = creates
         self._missing_sets = {*_SETS.values(), MODULE_ROLES} if creates else set()
-        if not creates_identity:
-            self._missing_sets.discard(IDENTITY)
         self._created: dict[str, Entry] = {}
         self._lock = asyncio.Lock()
 

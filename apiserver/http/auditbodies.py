@@ -10,7 +10,7 @@ import orjson
 
 from inkube.apiserver.registry import Request
 from inkube.schemas import golang, sealing
-from inkube.schemas.builtin import decoding, protobuf
+from inkube.schemas.builtin import decoding, protobuf, rules
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
@@ -74,7 +74,9 @@ def _typed(obj: Object, request: Request) -> Object | None:
     try:
         if kind == served.gvk:
             return request.resource.decode(served, obj, None)
-        return decoding.decode(obj, kind, served.definition.minor).object
+        made = decoding.decode(obj, kind, served.definition.minor).object
+        rules.book(served.definition.minor).defaults(made, kind)
+        return made
     except golang.DecodeError:
         return None
     except LookupError:  # a kind without a Go type

@@ -237,9 +237,9 @@ def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
 
 
 def error_form(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
-    """Return the form of an error. Never raises, and never a transform: a Status has every
-    format."""
+    """Return the form of an error. Never raises, and never a transform: a Status has every format.
+    It is indented JSON if the client accepts none of them (responsewriters.WriteRawJSON)."""
     try:
         return requested_form(request, query, transforms=())
     except status.StatusError:
-        return Form(pretty=_is_for_people(request, query))
+        return Form(pretty=True)

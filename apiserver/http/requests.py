@@ -86,9 +86,11 @@ def _read(method: str, target: str) -> RequestInfo:
 def loggable_target(request: web.BaseRequest) -> str:
     """Return the path and the query of a request for logs, as the client sent them
     (`without_secrets`)."""
-    url = request.rel_url
-    query = url.raw_query_string
-    return f"{url.raw_path}?{without_secrets(query)}" if query else url.raw_path
+    target = request.raw_path
+    if not target.startswith("/"):  # a whole URL
+        target = request.rel_url.raw_path_qs
+    path, _, query = target.partition("?")
+    return f"{path}?{without_secrets(query)}" if query else path
 
 
 def given_id(request: web.BaseRequest) -> str:

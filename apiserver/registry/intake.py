@@ -103,14 +103,15 @@ def accept(request: Request, sent: Sent) -> Body:
 
 
 def accept_kind(request: Request, sent: Object, kind: GVK) -> Object:
-    """Check and type the object of another kind than the address: a Scale, a Binding, an Eviction.
-    Raises StatusError 400."""
+    """Check, type and default the object of another kind than the address: a Scale, a Binding, an
+    Eviction. Raises StatusError 400."""
     builtin_decoding.check_type(sent, kind)
     try:
         found = builtin_decoding.decode(sent, kind)
     except DecodeError as error:
         raise builtin_decoding.refusal(kind, error) from error
     report_unknown(request, kind, found.unknown)
+    builtin.rules.book(request.resource.definition.minor).defaults(found.object, kind)
     return found.object
 
 

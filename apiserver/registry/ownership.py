@@ -11,6 +11,7 @@ from typing import Any
 from inkube.apiserver.registry.resource import Resource
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import empties
+from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import TypedSchema, Versions, managedfields
 
@@ -92,14 +93,15 @@ def _may_wait(write: Write) -> bool:
     )
 
 
-def writer(write: Write, *, api_version: str = "") -> managedfields.Writer:
-    """Return the manager of this write. `api_version` is set if it writes another kind (a
-    Scale)."""
+def writer(write: Write, *, kind: GVK | None = None) -> managedfields.Writer:
+    """Return the manager of this write. `kind` is set if it writes another kind (a Scale)."""
     request, now = write.request, write.engine.system_fields.timestamp()
     served, subresource = request.served, request.subresource
     ignored = request.resource.strategy.reset_fields(served, subresource)
-    written, kind = (api_version, "Scale") if api_version else (served.api_version, served.kind)
-    return managedfields.Writer(request.manager, written, subresource, now, ignored, kind)
+    gvk = kind or served.gvk
+    return managedfields.Writer(
+        request.manager, gvk.api_version, subresource, now, ignored, gvk.kind
+    )
 
 
 class _LazySchemas(dict[str, TypedSchema]):

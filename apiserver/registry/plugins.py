@@ -85,8 +85,9 @@ class SideEffects(Plugin):
 
 def refused(write: Write, why: str) -> status.StatusError:
     """Return the error 403 of an admission plugin (admission.NewForbidden)."""
-    resource = write.request.resource
-    return status.forbidden(resource.group, resource.plural, write.name, why)
+    resource, meta = write.request.resource, (write.object or {}).get("metadata") or {}
+    name = write.name or meta.get("name") or meta.get("generateName") or "Unknown"
+    return status.forbidden(resource.group, resource.plural, name, why)
 
 
 class LatePlugin(NamedTuple):

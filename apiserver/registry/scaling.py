@@ -53,7 +53,7 @@ class Scale(Update):
         scale = self.changed(write)
         _check(write, scale)
         scale.setdefault("metadata", {}).pop("managedFields", None)
-        writer = ownership.writer(write, api_version=SCALE.api_version)
+        writer = ownership.writer(write, kind=SCALE)
         managedfields.track_update(owned, scale, typed=_typed(), writer=writer)
         return scale
 
@@ -130,7 +130,7 @@ class ApplyScale(Scale):
         if not converts and not owned["metadata"].get("managedFields") and head == _HEAD:
             lead = "failed to create manager for existing fields: failed to convert live object"
             raise _not_converted(lead, {"apiVersion": SCALE.api_version, "kind": SCALE.kind})
-        writer = ownership.writer(write, api_version=SCALE.api_version)
+        writer = ownership.writer(write, kind=SCALE)
         force = write.request.options.force
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
         if not converts and managedfields.bare(scale) != managedfields.bare(owned):

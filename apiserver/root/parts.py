@@ -153,7 +153,6 @@ def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defa
         addresses_follow=requestwaits.of_addresses(core.manager),
         authority=authority,
         creates=not core.read_only,
-        creates_identity=options.modules != "none",
         proxies=lambda: security.trusted_proxies(options, front_proxy()),
         minor=core.options.release.minor,
         module_roles=options.module_roles,

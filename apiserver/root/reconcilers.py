@@ -53,6 +53,7 @@ def at_first_object(
                 "ipaddresses", triggers.exists, lambda: builtin.serviceips.add_addresses(manager)
             ),
             *_of_services(core, restore_network),
+            Trigger("leases", triggers.is_identity, lambda: builtin.identity.add(manager)),
             Trigger(
                 "events", triggers.exists, lambda: builtin.expiry.add(manager, options.event_ttl)
             ),
@@ -61,7 +62,6 @@ def at_first_object(
         triggers_ += _of_hints(core)
     if options.controllers:
         triggers_ += [
-            Trigger("leases", triggers.is_identity, lambda: builtin.identity.add(manager)),
             Trigger(
                 "servicecidrs",
                 triggers.is_service_cidr_of_client,

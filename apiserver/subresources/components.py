@@ -58,8 +58,9 @@ class ComponentStatuses:
         elif request.name:
             value = found[0]
         else:
+            items = [{name: one[name] for name in ("metadata", "conditions")} for one in found]
             value = {
-                "kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": found
+                "kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": items
             }  # fmt: skip
         return responses.render(value, form, warnings=request.warnings)
 

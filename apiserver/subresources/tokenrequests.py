@@ -10,16 +10,18 @@ from aiohttp import web
 from inkube.apiserver.auth import ServiceAccountTokens
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import responses
-from inkube.apiserver.registry import Registry, Request, SystemFields, keys
+from inkube.apiserver.registry import Registry, Request, SystemFields, keys, ownership
 from inkube.apiserver.subresources import posted
-from inkube.schemas import fielderrors, meta, status
+from inkube.schemas import caches, fielderrors, meta, status
+from inkube.schemas.builtin import decoding
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import quote
+from inkube.schemas.gotypes import table
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
+from inkube.schemas.ownership import TypedSchema, managedfields
 
 KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
-_HOUR = 3600  # the default of expirationSeconds
 _MIN, _MAX = 600, 1 << 32
 _BOUND = {("v1", "Node"): "nodes", ("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 
@@ -55,12 +57,13 @@ class TokenRequestHandler:
         token_request = {"kind": KIND.kind, "apiVersion": KIND.api_version, **token_request}
         token_request["status"] = {"token": "", "expirationTimestamp": None}
         write = self._registry.begin(request, token_request)
+        managedfields.track_first(token_request, _typed(), ownership.writer(write, kind=KIND))
         await self._registry.chain.mutate(write)
         spec, names = token_request["spec"], token_request["metadata"]
         _check_names(request, names)
         account = self._registry.get(request).value
         spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
-        spec["expirationSeconds"] = seconds = spec.get("expirationSeconds") or _HOUR
+        seconds = spec["expirationSeconds"]
         created = self._system_fields.now()
         names |= {
             "name": request.name,
@@ -143,6 +146,12 @@ class TokenRequestHandler:
         """Return the claim for the node of a pod, without a uid if the node does not exist."""
         entry = self._registry.store.get(keys.key("nodes", "", name))
         return {"name": name} | ({} if entry is None else {"uid": entry.value["metadata"]["uid"]})
+
+
+@caches.of_values(1)
+def _typed() -> TypedSchema:
+    """Return the schema for the ownership of a TokenRequest's fields."""
+    return TypedSchema(table.schema(KIND), custom=False, empty=decoding.empty(KIND))
 
 
 def _check_names(request: Request, names: Object) -> None:

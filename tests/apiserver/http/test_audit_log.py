@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 from inkube import APIServer
 from inkube.apiserver.auth import Outgoing, Webhook
@@ -90,6 +91,37 @@ async def test_the_first_matching_rule_decides_the_level(tmp_path, web_of):
     assert "responseObject" not in changed
     assert (read["verb"], read["level"]) == ("get", "Metadata")
     assert version["requestURI"] == "/version"
+
+
+@pytest.mark.asyncio
+async def test_token_requests_are_logged_as_they_are_read(tmp_path, web_of):
+    """The expected events are those of kube-apiserver 1.36.2."""
+    account = {"metadata": {"name": "bot"}}
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    _, event = await asked(
+        tmp_path,
+        web_of,
+        {"rules": [{"level": "RequestResponse"}]},
+        ("POST", path, account),
+        ("POST", f"{path}/bot/token", {"spec": {"audiences": ["x"]}}),
+    )
+    spec = {"audiences": ["x"], "expirationSeconds": 3600, "boundObjectRef": None}
+    assert event["requestObject"] == {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {},
+        "spec": spec,
+        "status": {"token": "", "expirationTimestamp": None},
+    }
+    assert event["responseObject"]["spec"] == spec
+    [owner] = event["responseObject"]["metadata"]["managedFields"]
+    assert owner["fieldsV1"] == {"f:spec": {"f:audiences": {}, "f:expirationSeconds": {}}}
+    assert (owner["apiVersion"], owner["subresource"]) == ("authentication.k8s.io/v1", "token")
+
+
+def test_a_connect_request_has_its_target_as_uri():
+    request = make_mocked_request("CONNECT", "/api/v1/pods?a=b&access_token=x")
+    assert requests.loggable_target(request) == "/api/v1/pods?a=b&access_token=REDACTED"
 
 
 @pytest.mark.asyncio

@@ -40,6 +40,16 @@ async def test_unknown_media_types_are_not_acceptable(web, accept):
     assert (answer.code, answer.json["reason"]) == (406, "NotAcceptable")
 
 
+@pytest.mark.parametrize("accept", ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1"])
+@pytest.mark.parametrize(("method", "path"), [("GET", f"{MAPS}/none"), ("PUT", MAPS)])
+async def test_errors_are_indented_for_clients_that_accept_no_form_of_them(
+    web, method, path, accept
+):
+    answer = await web.ask(method, path, Accept=accept)
+    assert answer.body.startswith(b'{\n  "kind": "Status",\n  "apiVersion": "v1"')
+    assert answer.body.endswith(b"}")
+
+
 async def test_errors_come_as_yaml_too(web):
     answer = await web.ask("GET", f"{MAPS}/none", Accept="application/yaml")
     assert answer.code == 404

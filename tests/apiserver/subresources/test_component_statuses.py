@@ -21,6 +21,7 @@ async def test_all_three_components_are_listed():
     async with APIServer() as server:
         code, found = await ask(server, PATH)
         assert (code, found["kind"]) == (200, "ComponentStatusList")
+        assert {*found["items"][0]} == {"metadata", "conditions"}
         told = {item["metadata"]["name"]: item["conditions"] for item in found["items"]}
         well = [{"type": "Healthy", "status": "True", "message": "ok"}]
         assert told["controller-manager"] == told["etcd-0"] == well

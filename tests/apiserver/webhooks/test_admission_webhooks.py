@@ -186,6 +186,7 @@ async def test_webhooks_review_a_new_token_as_a_token_request(server, endpoint):
         assert response.status == 400
     (asked,) = endpoint.heard
     assert (asked["kind"]["kind"], asked["subResource"]) == ("TokenRequest", "token")
+    assert asked["object"]["spec"]["expirationSeconds"] == 3600
 
 
 async def test_webhooks_review_a_deleted_collection_object_by_object(server, endpoint):

@@ -1,5 +1,6 @@
 """The Lease of an API server: created on the first read, renewed, recreated, collected."""
 
+import json
 import socket
 from datetime import datetime, timedelta
 
@@ -22,9 +23,9 @@ async def server():
         yield made
 
 
-async def listed(server):
+async def listed(server, query=""):
     """Return the Leases that a client reads over HTTP."""
-    async with aiohttp.ClientSession() as http, http.get(server.url + ALL) as answer:
+    async with aiohttp.ClientSession() as http, http.get(server.url + ALL + query) as answer:
         assert answer.status == 200
         return (await answer.json())["items"]
 
@@ -93,9 +94,22 @@ async def test_leases_of_servers_that_have_gone_are_deleted(server):
     await until(server, lambda found: set(found) == {own()})
 
 
-async def test_without_modules_there_is_none():
-    async with APIServer(modules="none") as server:
-        assert await listed(server) == []
+async def test_servers_without_controllers_of_kube_controller_manager_have_leases_too():
+    """kube-apiserver itself creates, renews and deletes them."""
+    async with APIServer(
+        modules="none", controllers=False, clock=FakeClock(ticking=True)
+    ) as server:
+        revision = await server.client.revision(identity.LEASES)
+        watch = f"{server.url}{ALL}?watch=1&resourceVersion={revision}"
+        async with aiohttp.ClientSession() as http, http.get(watch) as answer:
+            event = json.loads(await answer.content.readline())
+        assert (event["type"], event["object"]["metadata"]["name"]) == ("ADDED", own())
+        [lease] = await listed(server, f"?labelSelector={identity.LABEL}={identity.COMPONENT}")
+        assert lease["metadata"]["name"] == own()
+        gone = identity.lease(server.clock.now() - timedelta(seconds=2 * identity.SECONDS), "uid")
+        gone["metadata"]["name"] = "apiserver-gone"
+        await server.client.create(gone)
+        await until(server, lambda found: set(found) == {own()})
 
 
 @pytest.mark.parametrize("namespace", ["default", identity.NAMESPACE])
