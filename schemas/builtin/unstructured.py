@@ -69,7 +69,13 @@ def _simple(expected: str, data: Any, actual: str, name: str) -> Iterator[str]:
 
 
 def _unmarshalled(go: GoType, data: Any) -> Iterator[str]:
-    """Decode a value by the UnmarshalJSON of its type."""
+    """Decode a value by the UnmarshalJSON of its type. Unions decode each schema alone, so that
+    errors name its fields."""
+    if go.kind == "orlist" and isinstance(data, list):
+        yield from (each for value in data for each in _unmarshalled(go, value))
+        return
+    if go.kind in types.UNIONS and isinstance(data, dict):
+        go = go.item or go
     try:
         decoding.decode(go, data)
     except DecodeError as error:

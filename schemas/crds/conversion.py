@@ -70,8 +70,8 @@ def _url(text: str, path: str) -> Iterator[FieldError]:
 
 
 def _service(service: Object, path: str) -> Iterator[FieldError]:
-    for key in ("name", "namespace"):
-        if not service[key]:
+    for key, given in (("name", "namespace"), ("namespace", "name")):  # callers exchange the two
+        if not service[given]:
             yield required(f"{path}.{key}", before=f"service {key} is required")
     port = service.get("port", 443)
     if not 1 <= port <= 65535:

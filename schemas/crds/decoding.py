@@ -10,7 +10,6 @@ from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.objects import Empty, Object
 
 _TYPE = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
-_KIND = "CustomResourceDefinition"
 _NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
@@ -19,14 +18,12 @@ def decode(body: Object, empties: list[Empty] | None = None) -> tuple[Object, li
 
     Unknown fields under `items` and `additionalProperties` are dropped without an error, because
     their Go types decode themselves. Adds omitted empty lists and maps to `empties`. Raises
-    StatusError 400 if a value has another type than its field.
+    DecodeError if a value has another type than its field.
     """
     try:
         crd, unknown, found = decoding.decode(types.of(_TYPE), body, keep_empty=True)
-    except DecodeError as error:
-        raise bodies.cannot_handle("v1", _KIND, _KIND, error.text) from error
     except RecursionError as deep:
-        raise bodies.cannot_handle("v1", _KIND, _KIND, "json: exceeded max depth") from deep
+        raise DecodeError("json: exceeded max depth") from deep
     if empties is not None:
         empties.extend(found)
     conversion = crd["spec"].get("conversion") or {}

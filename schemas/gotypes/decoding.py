@@ -27,6 +27,10 @@ _OPTIONAL = (
 )  # fmt: skip
 _EMPTY = frozenset({"list", "map"})
 _TIMES = frozenset({"time", "microtime"})
+_OWN_TIMES = frozenset({"deletionTimestamp", "time"})
+"""Times in metadata and its managedFields that the server sets for an object: Go's zero time in a
+body is as none there, but not in templates."""
+_OWN_PLACES: tuple[list[str], ...] = ([], ["metadata"], ["managedFields"])
 _NO_TIME = frozenset({rfc3339.ZERO, rfc3339.ZERO_MICRO})
 _ZEROS: dict[str, Any] = {
     **dict.fromkeys(_OPTIONAL),
@@ -138,7 +142,7 @@ class _Walk:
                 stack.pop()
                 if kept or (
                     known.zero_kept
-                    and (kept is not None or known.always or known.type.kind in _TIMES)
+                    and (kept is not None or known.always or self._is_kept_time(key, known))
                 ):
                     made[key] = kept
                 if not kept and known.type.kind in _EMPTY and made.get(key) is None:
@@ -148,6 +152,11 @@ class _Walk:
             if key not in made:
                 made[key] = _zero_of(known)
         return made
+
+    def _is_kept_time(self, key: str, known: GoField) -> bool:
+        """Return whether a time that is null after decoding stays: Go's zero time in a pointer."""
+        is_own = key in _OWN_TIMES and self._stack[:1] in _OWN_PLACES
+        return known.type.kind in _TIMES and not is_own
 
     def items(self, go: GoType, data: Any, path: str) -> Any:
         if not isinstance(data, list):

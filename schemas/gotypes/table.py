@@ -23,7 +23,9 @@ from inkube.schemas.meta import GVK
 Schema = dict[str, Any]
 _FOLDER = Path(__file__).parent
 _GO = ("x-go", "x-go-type", "x-go-in")
-_ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True}
+_RECURSIVE = "x-recursive"
+"""Marks the place of a type inside itself (JSONSchemaProps) in a schema without references."""
+_ANYTHING: Schema = {"x-kubernetes-preserve-unknown-fields": True, _RECURSIVE: True}
 
 
 class Types(Mapping[str, Schema]):

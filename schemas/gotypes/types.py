@@ -27,11 +27,12 @@ _UNIONS = {
     f"{_PROPS}OrArray": "orlist",
     f"{_PROPS}OrStringArray": "orstrings",
 }
-_NEVER_ZERO = ("quantity", "intstr", "raw", "json", *_UNIONS.values())
+UNIONS = frozenset(_UNIONS.values())
+"""The kinds of unions of JSONSchemaProps and another type."""
+_NEVER_ZERO = ("quantity", "intstr", "raw", "json", *UNIONS)
 _TIMES = ("time", "microtime")
-_OWN_TIMES = ("creationTimestamp", "deletionTimestamp", "time")
-"""Optional times of metadata and its managedFields. The server sets them, so Go's zero time in a
-body is as none. All other optional times are pointers."""
+_OMITTED_TIME = "creationTimestamp"
+"""The optional time that is no pointer: Go omits its zero."""
 _EMBEDDED_SINCE = 35
 """The minor since which errors name the embedded struct of a field (Go 1.25)."""
 Leaf = type[str] | type[bool]
@@ -122,7 +123,7 @@ def _kind(name: str, unfinished: UnfinishedTypes) -> tuple[str, str]:
 
 
 def _fill(go_type: GoType, name: str, unfinished: UnfinishedTypes) -> None:
-    if go_type.kind in _UNIONS.values():
+    if go_type.kind in UNIONS:
         go_type.item = _make(_PROPS, unfinished)
     elif go_type.kind == "struct":
         node = unfinished.nodes[name]
@@ -151,7 +152,7 @@ def _field(key: str, go_type: GoType, node: Schema, *, required: bool, minor: in
     always = (required and fact != "hidden") or fact in ("emitted", "null")
     pointer = fact in ("pointer", "null") or (struct and default is None and not required)
     value = struct and default is not None
-    is_kept_time = go_type.kind in _TIMES and key not in _OWN_TIMES
+    is_kept_time = go_type.kind in _TIMES and key != _OMITTED_TIME
     names_embedded = minor >= _EMBEDDED_SINCE and "x-go-in" in node
     return GoField(
         type=go_type,

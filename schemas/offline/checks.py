@@ -201,11 +201,7 @@ def _decoded(
     value: Object, kind: Checked, unknown: list[str] | None, sent: list[Empty] | None
 ) -> Object:
     """Decode an object as a server does, with defaults, namespace and name. Raises DecodeError."""
-    try:
-        obj = kind.served.decode(value, unknown, sent)
-    except StatusError as refused:  # of CRDs, whose decoder makes the response, too
-        cause = refused.__cause__
-        raise (cause if isinstance(cause, DecodeError) else DecodeError(refused.message)) from None
+    obj = kind.served.decode(value, unknown, sent)
     kind.strategy.default(obj)
     metadata = obj.setdefault("metadata", {})
     if kind.definition.namespaced:

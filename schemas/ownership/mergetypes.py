@@ -105,11 +105,15 @@ def _deduced() -> Type:
 DEDUCED = _deduced()
 _SCALARS = {"integer": NUMERIC, "number": NUMERIC, "boolean": BOOLEAN}
 _STRING_FORMATS = frozenset({"", "byte"})
+_RECURSIVE = "x-recursive"
 
 
-def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
+def of_schema(schema: Schema, *, preserve: bool = False, struct: Type | None = None) -> Type:
     """Return the type that a JSON schema describes; `preserve`: whether a parent keeps unknown
-    fields."""
+    fields. `struct` is the nearest struct that contains the schema: the type of places that
+    `gotypes.table` marks as recursive."""
+    if struct is not None and schema.get(_RECURSIVE):
+        return struct
     preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
     kind = schema.get("type", "")
     if schema.get("x-kubernetes-int-or-string"):
@@ -117,10 +121,11 @@ def of_schema(schema: Schema, *, preserve: bool = False) -> Type:
     merge_type = Type(
         default=schema.get("default"), mixed=not schema.get("x-kubernetes-int-or-string")
     )
+    below = merge_type if schema.get("properties") else struct
     if kind in ("", "array"):
-        merge_type.list = _list(schema, preserve)
+        merge_type.list = _list(schema, preserve, below)
     if kind in ("", "object"):
-        merge_type.map = _map(schema, preserve)
+        merge_type.map = _map(schema, preserve, below)
     if kind not in ("array", "object"):
         merge_type.scalar = _scalar(kind, schema.get("format", ""))
     return merge_type
@@ -132,16 +137,19 @@ def _scalar(kind: str, form: str) -> str:
     return _SCALARS.get(kind, UNTYPED)
 
 
-def _map(schema: Schema, preserve: bool) -> MapType:
+def _map(schema: Schema, preserve: bool, struct: Type | None) -> MapType:
     properties: Schema = schema.get("properties") or {}
     if "managedFields" in properties and "ownerReferences" in properties and OBJECT_META.map:
         return OBJECT_META.map  # of a template inside a built-in kind
-    fields = {name: of_schema(child, preserve=preserve) for name, child in properties.items()}
+    fields = {
+        name: of_schema(child, preserve=preserve, struct=struct)
+        for name, child in properties.items()
+    }
     if schema.get("x-kubernetes-embedded-resource"):
         text = Type(scalar=STRING)
         fields |= {"apiVersion": text, "kind": text, "metadata": OBJECT_META}
     atomic = schema.get("x-kubernetes-map-type") == "atomic"
-    return _map_type(fields, _element(schema, bool(properties), preserve), atomic)
+    return _map_type(fields, _element(schema, preserve, struct), atomic)
 
 
 def _map_type(fields: dict[str, Type], element: Type | None, atomic: bool = False) -> MapType:
@@ -149,19 +157,20 @@ def _map_type(fields: dict[str, Type], element: Type | None, atomic: bool = Fals
     return MapType(fields, element, atomic, exact=all(child.exact for child in below))
 
 
-def _element(schema: Schema, declared: bool, preserve: bool) -> Type | None:
+def _element(schema: Schema, preserve: bool, struct: Type | None) -> Type | None:
     """Return the type of undeclared keys; None if they are not allowed."""
     additional = schema.get("additionalProperties")
     if additional is None:
-        return DEDUCED if preserve or not declared else None
+        return DEDUCED if preserve or not schema.get("properties") else None
     if isinstance(additional, dict):
-        return of_schema(additional, preserve=preserve)
+        return of_schema(additional, preserve=preserve, struct=struct)
     return DEDUCED if additional else None
 
 
-def _list(schema: Schema, preserve: bool) -> ListType:
-    items = schema.get("items")
-    element = of_schema(items, preserve=preserve) if isinstance(items, dict) else DEDUCED
+def _list(schema: Schema, preserve: bool, struct: Type | None) -> ListType:
+    items, element = schema.get("items"), DEDUCED
+    if isinstance(items, dict):
+        element = of_schema(items, preserve=preserve, struct=struct)
     relation = schema.get("x-kubernetes-list-type")
     if relation == "set":
         return ListType(element, atomic=False)
@@ -195,6 +204,13 @@ _OWNER = {
         "uid": {"type": "string", "default": ""},
     },
 }  # fmt: skip
+_ENTRY = {
+    "type": "object",
+    "properties": {
+        "apiVersion": _TEXT, "fieldsType": _TEXT, "fieldsV1": {"type": "object"},
+        "manager": _TEXT, "operation": _TEXT, "subresource": _TEXT, "time": _TIME,
+    },
+}  # fmt: skip
 OBJECT_META = Type()
 OBJECT_META.map = of_schema(
     {
@@ -208,7 +224,7 @@ OBJECT_META.map = of_schema(
             "generateName": _TEXT,
             "generation": _INT,
             "labels": _TEXTS,
-            "managedFields": {"type": "array", "items": _TEXT},
+            "managedFields": {"type": "array", "items": _ENTRY},
             "name": _TEXT,
             "namespace": _TEXT,
             "ownerReferences": {

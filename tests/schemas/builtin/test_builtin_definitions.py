@@ -62,7 +62,7 @@ def test_recursive_types_are_cut():
     schema = definition("apiextensions.k8s.io", "customresourcedefinitions").versions[0].schema
     version = schema["properties"]["spec"]["properties"]["versions"]["items"]
     props = version["properties"]["schema"]["properties"]["openAPIV3Schema"]["properties"]
-    assert props["not"] == {"x-kubernetes-preserve-unknown-fields": True}
+    assert props["not"] == {"x-kubernetes-preserve-unknown-fields": True, "x-recursive": True}
 
 
 def test_schemas_carry_nothing_of_go():

@@ -129,3 +129,46 @@ def test_a_zero_time_of_a_phase_is_kept(kinds):
     new = kinds.decoded("PersistentVolume", sent)
     strategy.prepare_for_update(kinds.context_of("PersistentVolume", "status"), new, old)
     assert new["status"] == {"phase": "Bound", "lastPhaseTransitionTime": None}
+
+
+def test_a_zero_time_stays_in_templates_but_not_in_the_metadata_of_the_object(kinds):
+    time = "0001-01-01T00:00:00Z"
+    zero = {"deletionTimestamp": time, "managedFields": [{"time": time}]}
+    sent = {"metadata": zero, "spec": {"template": {"metadata": zero}}}
+    new = kinds.decoded("Deployment", sent)
+    assert "deletionTimestamp" not in new["metadata"]
+    assert new["metadata"]["managedFields"] == [{}]
+    kept = {"deletionTimestamp": None, "managedFields": [{"time": None}]}
+    assert new["spec"]["template"]["metadata"] == kept
+
+
+def test_expressions_of_annotations_are_compiled_and_shown_without_spaces_around(kinds):
+    annotation = {"key": "a", "valueExpression": " x "}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "auditAnnotations": [annotation]}
+    ((field, text),) = errors(kinds, "ValidatingAdmissionPolicy", {"spec": spec})
+    assert field == "spec.auditAnnotations[0].valueExpression"
+    assert text.endswith(" | x\n | ^")
+
+
+@pytest.mark.parametrize(("missing", "named"), [("name", "namespace"), ("namespace", "name")])
+def test_a_webhook_without_a_name_misses_its_namespace_and_the_reverse(kinds, missing, named):
+    """As upstream, whose callers exchange the two (ValidateWebhookService)."""
+    client = {"service": {"name": "a", "namespace": "b"} | {missing: ""}}
+    webhook = {
+        "name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        "clientConfig": client,
+    }  # fmt: skip
+    found = errors(kinds, "ValidatingWebhookConfiguration", {"webhooks": [webhook]})
+    assert found == [(f"webhooks[0].clientConfig.service.{named}", "Required value")]
+
+
+def test_an_empty_reference_that_an_update_adds_to_a_volume_is_no_change_of_its_source(kinds):
+    csi = {"driver": "a.example.com", "volumeHandle": "h"}
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "csi": csi}
+    sent = {"spec": {**spec, "csi": {**csi, "controllerExpandSecretRef": {}}}}
+    found = kinds.update_texts("PersistentVolume", {"spec": spec}, sent)
+    assert set(found) == {
+        f"spec.csi.controllerExpandSecretRef.{member}: Required value"
+        for member in ("name", "namespace")
+    }

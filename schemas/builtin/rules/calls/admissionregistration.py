@@ -339,7 +339,7 @@ def _annotations(
             yield fielderrors.required(f"{place}.valueExpression", why)
         else:
             known = (scope.environment(), *policies.expressions.ANNOTATION)
-            yield from _compiled(annotation, "valueExpression", place, known)
+            yield from _compiled({"valueExpression": text}, "valueExpression", place, known)
         if key in seen:
             yield fielderrors.duplicate(f"{place}.key", key)
         seen.add(key)

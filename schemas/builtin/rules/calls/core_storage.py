@@ -169,7 +169,7 @@ def volume_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
     errors = []
     new, old = _source(spec), _source(before)
     added = (new.get("csi") or {}).get("controllerExpandSecretRef")
-    if old.get("csi") and added and not old["csi"].get("controllerExpandSecretRef"):
+    if old.get("csi") and added is not None and not old["csi"].get("controllerExpandSecretRef"):
         new = {**new, "csi": {**new["csi"], "controllerExpandSecretRef": None}}
     if new.keys() != old.keys() or not same(new, old):
         why: str = internal.difference(_FIXED_SOURCE, "core.PersistentVolumeSource", old, new)
