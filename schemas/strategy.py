@@ -169,6 +169,10 @@ class Strategy:
         gvk, status, minor = served.gvk, served.version.status, served.definition.minor
         return resetfields.of_builtin(gvk.group, gvk.kind, subresource, status=status, minor=minor)
 
+    def resets_elsewhere(self, served: Served, subresource: str) -> FieldSet:
+        """Return the fields of another version that a write to this address ignores."""
+        return self.reset_fields(served, subresource)
+
     def prepare_for_delete(self, obj: Object, now: str) -> bool:
         """Return whether the kind's own deletion keeps the object for now; marks it as deleted if
         needed.

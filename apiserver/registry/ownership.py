@@ -13,7 +13,7 @@ from inkube.apiserver.registry.write import Write
 from inkube.schemas import empties
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
-from inkube.schemas.ownership import TypedSchema, Versions, managedfields
+from inkube.schemas.ownership import FieldSet, TypedSchema, Versions, managedfields
 
 
 async def own(write: Write) -> None:
@@ -110,24 +110,34 @@ class _LazySchemas(dict[str, TypedSchema]):
     def __init__(self, resource: Resource) -> None:
         super().__init__()
         declared = (*resource.versions.values(), *resource.also)
-        self._declared = {served.api_version: served for served in declared}
+        self.declared = {served.api_version: served for served in declared}
 
     def __missing__(self, api_version: str) -> TypedSchema:
-        view = self[api_version] = self._declared[api_version].typed
+        view = self[api_version] = self.declared[api_version].typed
         return view
 
     def __contains__(self, api_version: object) -> bool:
-        return api_version in self._declared
+        return api_version in self.declared
 
     def get(self, api_version: str, default: Any = None) -> Any:
         """Return the typed view for a declared version, or `default` for other versions."""
-        return self[api_version] if api_version in self._declared else default
+        return self[api_version] if api_version in self.declared else default
 
 
 def versions(resource: Resource) -> Versions:
     """Return the schemas for entries of other versions. Versions that are declared but not served
     are among them, as in crConverter.validVersions of apiextensions-apiserver."""
-    return resource.once(versions, lambda: Versions(_LazySchemas(resource), resource.reshape))
+    return resource.once(versions, lambda: _versions(resource))
+
+
+def _versions(resource: Resource) -> Versions:
+    schemas = _LazySchemas(resource)
+
+    def resets(api_version: str, subresource: str) -> FieldSet:
+        served = schemas.declared[api_version]
+        return resource.strategy.resets_elsewhere(served, subresource)
+
+    return Versions(schemas, resource.reshape, resets)
 
 
 def may_not_fit(resource: Resource, stored: Object | None) -> bool:

@@ -26,7 +26,6 @@ from inkube.schemas.ownership.updater import (
     Conflict,
     ConflictsError,
     Manager,
-    Updater,
 )
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -181,7 +180,7 @@ class _Apply:
         return merged
 
     def _once(self, managed: Managed, *, force: bool) -> Steps[Object | None]:
-        updater = Updater(self.typed, self.writer.api_version, self.writer.ignored, self.versions)
+        updater = self.writer.updater(self.typed, self.versions)
         with self._typed():
             merged, owners = yield from updater.applied(
                 self.live, self.config, managed.owners, manager=self.manager, force=force

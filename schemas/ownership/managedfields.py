@@ -58,6 +58,10 @@ class Writer(NamedTuple):
         version = "" if operation == APPLY else self.api_version
         return Manager(self.manager or "unknown", operation, version, self.subresource)
 
+    def updater(self, typed: TypedSchema, versions: Versions | None) -> Updater:
+        """Return the updater for this write to a kind."""
+        return Updater(typed, self.api_version, self.ignored, versions, self.subresource)
+
 
 class BrokenEntryError(ValueError):
     """An entry cannot be decoded; the whole list is then ignored."""
@@ -291,7 +295,7 @@ def update(
     versions: Versions | None = None,
 ) -> Steps[None]:
     """Update `managed` for a write from `live` to `new`. Raises UntypableError."""
-    updater = Updater(typed, writer.api_version, writer.ignored, versions)
+    updater = writer.updater(typed, versions)
     owners, taken = yield from updater.updated(live, new, managed.owners)
     managed.owners = owners
     taken = fieldsets.difference(taken, STRIPPED)

@@ -149,11 +149,18 @@ def relabelled(obj: Object, api_version: str) -> Object:
     return {**obj, "apiVersion": api_version}
 
 
+def _resets_nothing(api_version: str, subresource: str) -> FieldSet:
+    return fieldsets.EMPTY
+
+
 class Versions(NamedTuple):
     """The versions of a kind by apiVersion, served or not, and the conversion between them.
 
-    `convert` takes an object and its new apiVersion; it must not change the object.
+    `convert` takes an object and its new apiVersion; it must not change the object. `resets` takes
+    the apiVersion of an owner of another version and the subresource of a write, and returns the
+    fields of that version that the write resets.
     """
 
     schemas: Mapping[str, TypedSchema]
     convert: Convert = relabelled
+    resets: Callable[[str, str], FieldSet] = _resets_nothing

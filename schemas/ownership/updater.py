@@ -67,12 +67,14 @@ class Updater(NamedTuple):
     """The data about a kind for updates: its type, its other versions, the version of the request.
 
     `ignored` are the fields that this kind of write resets, so the writer never owns them.
+    `subresource` is the address of the write.
     """
 
     typed: TypedSchema
     api_version: str
     ignored: FieldSet
     versions: Versions | None = None
+    subresource: str = ""
 
     def updated(self, live: Object, new: Object, owners: Owners) -> Steps[tuple[Owners, FieldSet]]:
         """Return the remaining owners after a write from `live` to `new`, and the fields that it
@@ -120,7 +122,7 @@ class Updater(NamedTuple):
         result: Owners = {}
         for manager, owned in owners.items():
             try:
-                typed, _ = yield from self._at(live, owned.api_version)
+                typed, _ = yield from self._fitting(live, owned.api_version, "")
             except Unserved:
                 continue
             fields = typed.reconciled(owned.fields)
@@ -154,23 +156,27 @@ class Updater(NamedTuple):
         seen = {self.api_version: change}
         for owned in owners.values():
             if owned.api_version not in seen:
-                what, version = "failed to convert {} object", owned.api_version
-                typed, old = yield from self._fitting(live, version, what.format("old"))
-                _, changed = yield from self._fitting(new, version, what.format("new"))
-                version_change = typed.compare(old, changed) if typed is not self.typed else change
-                seen[version] = version_change
+                version = owned.api_version
+                typed, old = yield from self._at(live, version)  # `_reconciled` has checked it
+                _, changed = yield from self._fitting(
+                    new, version, "failed to convert new object: "
+                )
+                seen[version] = change
+                if self.versions is not None:
+                    ignored = self.versions.resets(version, self.subresource)
+                    seen[version] = typed.compare(old, changed).without(ignored)
         return seen
 
     def _fitting(
         self, obj: Object, api_version: str, failure: str
     ) -> Steps[tuple[TypedSchema, Object]]:
-        """Return what `_at` returns. Raises UntypableError with upstream's text also for a custom
-        resource that does not fit its type in another version."""
+        """Return what `_at` returns. Raises UntypableError, with a text after `failure`, also for a
+        custom resource that does not fit its type in another version, or repeats elements there."""
         typed, converted = yield from self._at(obj, api_version)
         if typed.custom and typed is not self.typed:
-            problems = typed.problems(converted, duplicates=False)
+            problems = typed.problems(converted)
             if problems:
-                raise UntypableError(f"{failure}: {typedvalidation.text(problems)}")
+                raise UntypableError(failure + typedvalidation.text(problems))
         return typed, converted
 
     def _refuse_conflicts(
@@ -218,7 +224,7 @@ class Updater(NamedTuple):
             return merged  # all fields are applied again, so no field is removed
         try:
             failure = (
-                "failed to prune fields: failed to convert merged object to last applied version"
+                "failed to prune fields: failed to convert merged object to last applied version: "
             )
             typed, before = yield from self._fitting(merged, last.api_version, failure)
         except Unserved:

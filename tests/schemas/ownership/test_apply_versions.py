@@ -173,6 +173,60 @@ def test_an_apply_names_what_does_not_fit_the_version_of_another_manager() -> No
         assert (caught.value.code, caught.value.message) == (500, expected.format(failure))
 
 
+def test_an_apply_names_what_of_the_live_object_does_not_fit_without_a_reason() -> None:
+    """reconcileManagedFieldsWithSchemaChanges converts it before the apply, and adds no text."""
+    typed = {V1: _schema(size=INT), V2: _schema()}
+    versions = Versions(typed)
+    live = _apply(None, V2, "one", {"label": "x"})
+    live = {**live, "apiVersion": V1, "spec": {"label": "x", "size": 5}}
+    patch = {"apiVersion": V1, "kind": "Crate", "metadata": {"name": "c"}}
+    with pytest.raises(StatusError) as caught:
+        rules.apply(live, patch, typed=typed[V1], writer=Writer("two", V1), versions=versions)
+    assert caught.value.message == ".spec.size: field not declared in schema"
+
+
+def test_a_write_that_repeats_elements_in_the_version_of_another_manager_leaves_no_owner() -> None:
+    """versionConverter.Convert allows no duplicates, other than the conversion of the request."""
+    text = {"type": "array", "items": TEXT}
+    typed = {V1: _schema(names={**text, "x-kubernetes-list-type": "set"}), V2: _schema(names=text)}
+    for version, names in ((V1, ["a", "a"]), (V2, ["a", "b"]), (V2, ["a", "a"])):
+        live = _apply(None, V1, "one", {"label": "x"})
+        new = {**live, "apiVersion": version, "metadata": {**live["metadata"]}}
+        new["spec"] = {"label": "x", "names": names}
+        writer, versions = Writer("two", version), Versions(typed)
+        managedfields.track_update(
+            {**live, "apiVersion": version},
+            new,
+            typed=typed[version],
+            writer=writer,
+            versions=versions,
+        )
+        assert ("managedFields" in new["metadata"]) is ((version, names) != (V2, ["a", "a"]))
+
+
+@pytest.mark.parametrize("subresource", ["", "status"])
+def test_a_write_takes_nothing_that_it_resets_in_the_version_of_another_manager(
+    subresource: str,
+) -> None:
+    """getStatusResetFields: a status of a custom resource is written without the spec in all
+    versions."""
+
+    def resets(api_version: str, part: str) -> Object:
+        return {"f:spec": {}} if part == "status" and api_version == V1 else {}
+
+    live = _apply(None, V1, "one", {"size": 5, "label": "x"})
+    new = {**_convert(live, V2), "metadata": {**live["metadata"]}, "spec": {"label": "x"}}
+    managedfields.track_update(
+        _convert(live, V2),
+        new,
+        typed=TYPED[V2],
+        writer=Writer("two", V2, subresource, ignored={"f:spec": {}}),
+        versions=Versions(TYPED, _convert, resets),
+    )
+    fields = {"f:label": {}, "f:size": {}} if subresource else {"f:label": {}}
+    assert _entries(new) == {"one": (V1, fields)}
+
+
 def test_a_container_that_loses_its_last_field_stays_empty_since_1_36() -> None:
     schema = {
         "type": "object",
