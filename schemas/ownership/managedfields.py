@@ -227,6 +227,8 @@ def track(
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         if may_not_fit and not (typed.fits(new) and typed.fits(before)):
             return
+        if writer.subresource == "status" and not typed.fits(_unvalidated(typed, before, new)):
+            return
         try:
             yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)
         except UntypableError:
@@ -234,6 +236,15 @@ def track(
     entries = encode(managed, old=old)
     if entries:
         metadata["managedFields"] = entries
+
+
+def _unvalidated(typed: TypedSchema, before: Object, new: Object) -> Object:
+    """Return the members that a write of a status changes and then loses, so that no validation
+    sees their types. Those of built-in kinds are decoded into Go types."""
+    kept = ("metadata", "status") if typed.custom else new
+    return {
+        name: value for name, value in new.items() if name not in kept and value != before.get(name)
+    }
 
 
 def is_first(new: Object) -> bool:

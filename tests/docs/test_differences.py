@@ -63,6 +63,7 @@ SHOWN = {
     "`oldSelf` of": "tests/schemas/cel/test_cel_rules.py",
     "A policy reads": "tests/apiserver/policies/test_policies_change.py",
     "A Service gets": "test_services_without_names",
+    "A PersistentVolumeClaim": "test_claims_have_a_phase",
     "Resource versions": "test_first_revision",
     "`/version`": "test_version",
     "Egress": "test_configurations_that_are_not_supported",
@@ -319,6 +320,19 @@ async def test_services_without_names(session):
     async with session.post("/api/v1/namespaces/default/services", json=body) as answer:
         [cause] = (await answer.json())["details"]["causes"]
     assert cause["field"] == "metadata.name"
+
+
+@in_module
+async def test_claims_have_a_phase(session):
+    space = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    path = "/api/v1/namespaces/default/persistentvolumeclaims"
+    async with session.post(path, json={"metadata": {"name": "c"}, "spec": space}) as answer:
+        made = await answer.json()
+    merge = {"Content-Type": "application/merge-patch+json"}
+    async with session.patch(f"{path}/c", json={}, headers=merge) as answer:
+        after = await answer.json()
+    assert after == made
+    assert made["status"]["phase"] == "Pending"
 
 
 @in_module

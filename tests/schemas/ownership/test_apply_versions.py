@@ -227,6 +227,17 @@ def test_a_write_takes_nothing_that_it_resets_in_the_version_of_another_manager(
     assert _entries(new) == {"one": (V1, fields)}
 
 
+@pytest.mark.parametrize("size", [5, 6, "six"])
+def test_a_write_of_a_status_with_a_wrong_type_elsewhere_leaves_no_owner(size: Any) -> None:
+    """The spec of such a body is typed for owners (UpdateNoErrors), then dropped without
+    validation."""
+    live = _apply(None, V1, "one", {"size": 5})
+    new = {**live, "metadata": {**live["metadata"]}, "spec": {"size": size}}
+    writer = Writer("two", V1, "status", ignored={"f:metadata": {}, "f:spec": {}})
+    managedfields.track_update(live, new, typed=TYPED[V1], writer=writer)
+    assert ("managedFields" in new["metadata"]) is (size != "six")
+
+
 def test_a_container_that_loses_its_last_field_stays_empty_since_1_36() -> None:
     schema = {
         "type": "object",
