@@ -17,7 +17,6 @@ from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.metadata import metadecoding, names, objectmeta
 from inkube.schemas.objects import Empty, Object, same
 from inkube.schemas.ownership import FieldSet, resetfields
-from inkube.schemas.ownership.fieldsets import EMPTY
 from inkube.schemas.served import Served
 from inkube.schemas.strategy import Context, Strategy
 from inkube.schemas.structural import scale
@@ -243,7 +242,7 @@ class CustomStrategy(Strategy):
 
     def resets_elsewhere(self, served: Served, subresource: str) -> FieldSet:
         """Only the scope of the status has the fields of all versions (getStatusResetFields)."""
-        return self.reset_fields(served, subresource) if subresource == "status" else EMPTY
+        return self.reset_fields(served, subresource) if subresource == "status" else {}
 
 
 def _rule_errors(
