@@ -18,8 +18,11 @@ _OF_ETCD = {
     "nodes": "minions",
     "services": "services/specs",
     "ingresses": "ingress",
+    "customresourcedefinitions": "apiextensions.k8s.io/customresourcedefinitions",
+    "apiservices": "apiregistration.k8s.io/apiservices",
 }
-"""The places of kinds in etcd whose keys are different here (SpecialDefaultResourcePrefixes)."""
+"""The places of kinds in etcd whose keys are different here: SpecialDefaultResourcePrefixes, and
+the kinds of the servers of extensions and aggregation, which contain their group."""
 
 
 def of_etcd(key: str) -> str:
