@@ -25,7 +25,7 @@ import inkube
 from inkube.apiserver import configuration
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.cli import main, serve
-from inkube.apiserver.commands import importing, problems
+from inkube.apiserver.commands import importing, problems, serveoptions
 
 HOME = str(Path(inkube.__path__[0]).absolute().parent)
 MAIN = [sys.executable, "-m", "inkube.apiserver.cli"]
@@ -491,3 +491,9 @@ def test_a_pipe_is_no_data_file(tmp_path, monkeypatch, words):
     assert "not a regular file" in done.output, done.output
     assert "Traceback" not in done.output
     assert [*tmp_path.iterdir()] == [pipe]
+
+
+def test_the_options_of_workloads_have_the_defaults_of_their_fields():
+    values = serve.make_context("serve", ["--workloads"]).params
+    given = {name: values[name] for name in serveoptions.OF_WORKLOADS}
+    assert inkube.Workloads(**given) == inkube.Workloads()
