@@ -263,9 +263,9 @@ POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\n"
         ("- level: None", "expected audit.k8s.io/v1 Policy, not neither apiVersion nor kind"),
         ("apiVersion: audit.k8s.io/v1beta1\nkind: Policy\n", "not audit.k8s.io/v1beta1 Policy"),
         ("apiVersion: v1\nkind: ConfigMap\n", "not v1 ConfigMap"),
-        (POLICY, "rules of an audit policy are a list of objects"),
+        (POLICY, "loaded illegal policy with 0 rules"),
         (POLICY + "rules: []\n", "loaded illegal policy with 0 rules"),
-        (POLICY + "rules: [a]\n", "rules of an audit policy are a list of objects"),
+        (POLICY + "rules: [a]\n", "cannot unmarshal string into Go struct field Policy.rules"),
         (
             POLICY + "rules: [{level: None}, {level: All}]\n",
             'rules[1].level: Unsupported value: "All": supported values: ',
