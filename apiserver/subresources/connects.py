@@ -13,6 +13,7 @@ from aiohttp import web
 from multidict import MultiDict, MultiDictProxy
 
 from inkube.apiserver.handlers import Exchange, Handler
+from inkube.apiserver.http import RequestInfo
 from inkube.apiserver.registry import Registry
 from inkube.schemas import status
 from inkube.schemas.builtin import connects
@@ -48,7 +49,7 @@ def admitted(
 
 
 class _Admitted:
-    """A handler behind admission. Changes by webhooks and policies apply to its query."""
+    """A handler behind admission. Changes by webhooks and policies apply to its query and path."""
 
     def __init__(
         self, registry: Registry, handler: Handler, kind: str, shows_dump: Callable[[], bool]
@@ -65,12 +66,23 @@ class _Admitted:
         request, query = exchange.request, exchange.query
         if self._registry.chain.is_idle(request.resource, "CONNECT"):
             return await self._handler(exchange)
-        path = "/".join(exchange.info.further_segments)
+        head, path = split_proxy_path(exchange.info)
         options = connects.read(self._kind, lambda name: query.getall(name, ()), path)
         before = dict(options)
         await self._registry.admit(request, options, "CONNECT")
         if options != before:
             kept = [pair for pair in query.items() if pair[0] not in connects.MEMBERS[self._kind]]
             changed = MultiDictProxy(MultiDict([*kept, *connects.query(options)]))
-            exchange = exchange._replace(info=exchange.info._replace(query=changed))
+            info = exchange.info._replace(query=changed)
+            if options.get("path", "") != path:
+                behind = options.get("path", "").lstrip("/")
+                info = info._replace(path=f"{head}/{behind}")
+            exchange = exchange._replace(info=info)
         return await self._handler(exchange)
+
+
+def split_proxy_path(info: RequestInfo) -> tuple[str, str]:
+    """Return the path of a request to a subresource, and what is behind it: "" or `/…`."""
+    place = f"/{info.resource}/{info.name}/{info.subresource}"
+    head, found, behind = info.path.partition(place)
+    return head + found, behind

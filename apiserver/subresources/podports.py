@@ -19,6 +19,7 @@ from yarl import URL
 
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.streaming import proxying
+from inkube.apiserver.subresources import connects
 from inkube.schemas import status
 from inkube.schemas.status import StatusError
 
@@ -34,7 +35,7 @@ async def forward(exchange: Exchange, target: Connect | str, scheme: str) -> web
     A request without a path is redirected to the root.
     """
     request, path = exchange.http, exchange.info.path
-    _, _, rest = path.partition("/proxy")
+    _, rest = connects.split_proxy_path(exchange.info)
     query = proxying.query(exchange.info)
     if not rest and request.method in ("GET", "HEAD"):
         location = f"{path}/?{query}" if query else f"{path}/"

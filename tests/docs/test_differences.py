@@ -77,7 +77,6 @@ SHOWN = {
     "Services of aggregated servers": "tests/apiserver/webhooks/test_webhooks_of_services.py",
     "If a request cannot be forwarded": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "The response of a conversion": "tests/apiserver/webhooks/test_conversion_webhooks.py",
-    "A webhook or policy that": "tests/apiserver/webhooks/test_every_request_meets_every_hook.py",
     "Metrics that would cost": "tests/apiserver/http/test_metrics.py",
     "`apiserver_current_inflight": "tests/apiserver/http/test_metrics.py",
     "`apiserver_authorization_decisions": "tests/apiserver/auth/test_authorizers.py",

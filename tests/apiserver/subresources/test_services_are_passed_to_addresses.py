@@ -63,6 +63,52 @@ async def test_an_address_that_was_given_is_reached(backend, port):
         assert (code, refused["reason"]) == (404, "NotFound")
 
 
+async def test_names_that_begin_with_proxy_are_no_subresource(backend):
+    async with APIServer(service_addresses=[f"proxy-n/proxy=127.0.0.1:{backend}"]) as server:
+        made = service()
+        made["metadata"] = {"name": "proxy", "namespace": "proxy-n"}
+        await server.client.create({
+            "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "proxy-n"}
+        })  # fmt: skip
+        await server.client.create(made)
+        found = await asked(server, "/api/v1/namespaces/proxy-n/services/proxy/proxy/proxy/a/")
+        assert found == (200, {"method": "POST", "path": "/proxy/a/"})
+
+
+async def test_a_policy_changes_the_path(backend):
+    """It sees the path with its slashes (handlers/get.go, getRequestOptions)."""
+    expression = "Object{path: object.path.startsWith('/a/') ? '/b' + object.path : 'c'}"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["services/proxy"]}
+    name, group = {"name": "path"}, "admissionregistration.k8s.io/v1"
+    policy = {
+        "apiVersion": group,
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": name,
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**rule, "operations": ["CONNECT"]}]},
+            "reinvocationPolicy": "Never",
+            "mutations": [
+                {
+                    "patchType": "ApplyConfiguration",
+                    "applyConfiguration": {"expression": expression},
+                }
+            ],
+        },
+    }
+    binding = {
+        "apiVersion": group,
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": name,
+        "spec": {"policyName": "path"},
+    }
+    async with APIServer(service_addresses=[f"default/s=127.0.0.1:{backend}"]) as server:
+        for obj in (service(), policy, binding):
+            await server.client.create(obj)
+        for path, changed in (("a/?x=y", "/b/a/?x=y"), ("b", "/c")):
+            found = await asked(server, f"{SERVICES}/s/proxy/{path}")
+            assert found == (200, {"method": "POST", "path": changed})
+
+
 async def test_endpoints_that_are_no_pods_are_reached(backend):
     subset = {
         "addresses": [{"ip": own_address()}],

@@ -7,6 +7,7 @@ from endpoints import BUNDLE, LEAF, serving
 from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.webhooks.calls import conversion
 from inkube.schemas.status import StatusError
 
 V1, V2 = "example.com/v1/boats", "example.com/v2/boats"
@@ -143,6 +144,25 @@ async def test_a_list_is_one_request(client, converter):
     found = await client.list(V2)
     assert [obj["spec"] for obj in found.items] == [{"meters": 7}] * 3
     assert [len(asked["objects"]) for asked in converter.heard] == [3]
+
+
+async def test_conversions_are_cached_for_a_second_while_the_object_does_not_change(
+    client, converter, monkeypatch
+):
+    assert conversion.CACHE_SECONDS == 1
+    monkeypatch.setattr(conversion, "CACHE_SECONDS", 60)
+    await client.create(boat("argo"))
+    converter.heard.clear()
+    for expected in (1, 1):
+        assert (await client.list(V2)).items[0]["spec"] == {"meters": 7}
+        assert len(converter.heard) == expected
+    await client.patch(V1, "argo", patch={"spec": {"length": 8}})
+    converter.heard.clear()
+    assert (await client.get(V2, "argo"))["spec"] == {"meters": 8}
+    assert len(converter.heard) == 1
+    monkeypatch.setattr(conversion, "CACHE_SECONDS", -1)
+    await client.get(V2, "argo")
+    assert len(converter.heard) == 2
 
 
 async def test_reads_in_the_storage_version_call_no_webhook(client, converter):
