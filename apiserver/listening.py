@@ -10,15 +10,16 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp import web
 
-from inkube.apiserver import workers
+from inkube.apiserver import auth, workers
 from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
-from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
+from inkube.apiserver.http import Budget, Connection, Origins, Server, selfcheck, webserver
 from inkube.apiserver.sources import Progress
 
 BACKLOG = 128  # as aiohttp's own
@@ -34,7 +35,7 @@ class Listener:
     port: int
     certificate: Certificate | None
     """The server's certificate; None without TLS."""
-    tls: ssl.SSLContext | None
+    tls: "auth.FollowingContext | None"
     origins: Origins
     """The allowed origins of web pages."""
     budget: Budget
@@ -71,6 +72,8 @@ async def open_listener(
     strict = () if tls is None else options.strict_transport_security_directives
     server = webserver.server(startup_handler, origins, budget, options.http, strict)
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
+    if tls is not None:
+        tls.on_authorities.append(partial(_end_identified, server))
     await runner.setup()
     stack.callback(_release, server, startup_handler)
     stack.push_async_callback(runner.cleanup)
@@ -99,6 +102,16 @@ async def open_listener(
         startup_handler=startup_handler,
         intake=intake,
     )
+
+
+def _end_identified(server: Server) -> None:
+    """End the connections of clients with a certificate, after their current requests: other
+    authorities are trusted now."""
+    for connection in server.connections:
+        transport = connection.transport
+        assert isinstance(connection, Connection), "as the server makes them"
+        if transport is not None and transport.get_extra_info("peercert"):
+            connection.end()
 
 
 def _release(server: Server, startup_handler: StartupHandler) -> None:

@@ -75,8 +75,8 @@ class Security:
 
 def certificate(options: Options) -> tls.Certificate | None:
     """Return the server's certificate; None without TLS. Raises ValueError or OSError."""
-    if options.tls_cert_file is not None and options.tls_private_key_file is not None:
-        return tls.read(options.tls_cert_file, options.tls_private_key_file)
+    if (pair := _pair(options)) is not None:
+        return tls.read(*pair)
     return auth.certificates.make_server([options.host]) if options.tls else None
 
 
@@ -95,7 +95,8 @@ def new_authority() -> tls.Authority:
 
 
 def client_authority(
-    serving_certificate: tls.Certificate | None, context: ssl.SSLContext | None
+    serving_certificate: tls.Certificate | None,
+    context: "auth.FollowingContext | None",
 ) -> tls.Authority:
     """Return the authority that signs client certificates. The server trusts it from now on, if
     clients use TLS."""
@@ -103,7 +104,7 @@ def client_authority(
         return serving_certificate.clients
     authority = new_authority()
     if context is not None:
-        tls.trust(context, authority.certificate.decode())
+        context.trust(authority.certificate.decode())
     return authority
 
 
@@ -113,17 +114,28 @@ def administrator(authority: tls.Authority) -> tuple[bytes, bytes]:
     return auth.signers.client(authority, ADMIN.name, groups)
 
 
-def context(options: Options, serving_certificate: tls.Certificate | None) -> ssl.SSLContext | None:
-    """Return the TLS context; None without TLS. Raises ValueError or OSError."""
-    return (
-        None
-        if serving_certificate is None
-        else tls.context(
-            serving_certificate,
-            tuple(filter(None, (options.client_ca_file, options.requestheader_client_ca_file))),
-            options.tls_min_version,
-        )
+def context(
+    options: Options, serving_certificate: tls.Certificate | None
+) -> "auth.FollowingContext | None":
+    """Return the TLS context, which follows the files; None without TLS. Raises ValueError or
+    OSError."""
+    if serving_certificate is None:
+        return None
+    return auth.FollowingContext(
+        ssl.PROTOCOL_TLS_SERVER,
+        serving_certificate,
+        _pair(options),
+        options.client_ca_file,
+        options.requestheader_client_ca_file,
+        options.tls_min_version,
     )
+
+
+def _pair(options: Options) -> tuple[Path, Path] | None:
+    """Return the files of the certificate and of its key."""
+    if options.tls_cert_file is None or options.tls_private_key_file is None:
+        return None
+    return options.tls_cert_file, options.tls_private_key_file
 
 
 def build(
@@ -267,23 +279,25 @@ def _stored_tokens(
 
 
 def _front_proxy(options: Options) -> "auth.FrontProxy | None":
-    authority = options.requestheader_client_ca_file
-    if authority is None:
+    if options.requestheader_client_ca_file is None:
         return None
-    return auth.FrontProxy(authority, options.client_ca_file, _proxy_headers(options))
+    return auth.FrontProxy(_proxy_headers(options))
 
 
-def trusted_proxies(options: Options, identity: "auth.Identity") -> dict[str, str]:
+def trusted_proxies(
+    options: Options,
+    context: "auth.FollowingContext | None",
+    identity: "auth.Identity",
+    published: Mapping[str, str],
+) -> dict[str, str]:
     """Return what extension servers must know of proxies and client certificates: the data of
-    their ConfigMap. Raises OSError."""
-    data = {}
-    if options.client_ca_file is not None:
-        data["client-ca-file"] = options.client_ca_file.read_text()
-    authority = options.requestheader_client_ca_file
-    if authority is None:
-        return {**data, **auth.frontproxy.config_map_data(identity)}
-    headers = _proxy_headers(options)
-    return {**data, **auth.frontproxy.config_map_data(identity, authority.read_text(), headers)}
+    their ConfigMap, with what is published already."""
+    clients, proxies = ("", "") if context is None else context.authorities
+    headers = _proxy_headers(options) if proxies else None
+    data = auth.frontproxy.config_map_data(identity, proxies, headers)
+    if clients:
+        data["client-ca-file"] = clients
+    return auth.frontproxy.combined(published, data)
 
 
 def _proxy_headers(options: Options) -> "auth.Names":

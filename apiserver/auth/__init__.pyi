@@ -63,6 +63,7 @@ from inkube.apiserver.auth.serviceaccounts import Issuers as Issuers
 from inkube.apiserver.auth.serviceaccounts import ServiceAccountTokens as ServiceAccountTokens
 from inkube.apiserver.auth.serviceaccounts import SigningKeys as SigningKeys
 from inkube.apiserver.auth.serviceaccounts import TokenRefused as TokenRefused
+from inkube.apiserver.auth.servingfiles import FollowingContext as FollowingContext
 from inkube.apiserver.auth.several import Member as Member
 from inkube.apiserver.auth.several import Several as Several
 from inkube.apiserver.auth.signatures import pemkeys as pemkeys

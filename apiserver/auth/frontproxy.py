@@ -7,16 +7,19 @@ Follows client-go/transport/round_trippers.go (SetAuthProxyHeaders) and
 pkg/controlplane/controller/clusterauthenticationtrust.
 """
 
+import contextlib
 import json
 import re
 import ssl
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from inkube.apiserver.auth import certificates
@@ -100,6 +103,29 @@ def config_map_data(
         "requestheader-uid-headers": both(_UID, trusted.uids),
         "requestheader-username-headers": both(_USER, trusted.users),
     }
+
+
+def combined(published: Mapping[str, str], data: Mapping[str, str]) -> dict[str, str]:
+    """Return data of the ConfigMap with what it contains already, because other servers can use
+    other authorities and names, and clients those of before. Expired certificates are left out."""
+    result = dict(data)
+    for key, value in data.items():
+        union = _valid_certificates if key.endswith("-file") else _names
+        with contextlib.suppress(ValueError):  # what is published is damaged: replace it
+            result[key] = union(published[key], value) if key in published else value
+    return result
+
+
+def _names(*lists: str) -> str:
+    return json.dumps(list(dict.fromkeys(name for each in lists for name in json.loads(each))))
+
+
+def _valid_certificates(*bundles: str) -> str:
+    """Return the different certificates that are not expired."""
+    now = datetime.now(UTC)
+    every = [one for each in bundles for one in x509.load_pem_x509_certificates(each.encode())]
+    valid = dict.fromkeys(each for each in every if each.not_valid_after_utc > now)
+    return b"".join(each.public_bytes(serialization.Encoding.PEM) for each in valid).decode()
 
 
 def is_identity_header(header: str) -> bool:

@@ -5,9 +5,8 @@ certificates of other authorities allow no such headers. Follows
 apiserver/pkg/authentication/request/headerrequest.
 """
 
-import ssl
+import weakref
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -17,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 from multidict import CIMultiDictProxy
 
+from inkube.apiserver.auth import tls
 from inkube.apiserver.auth.frontproxy import Names
 from inkube.apiserver.registry import User
 
@@ -32,14 +32,12 @@ class _Kind(NamedTuple):
 
 
 class FrontProxy:
-    """Reads the user in the headers of a trusted proxy. `clients` are the authorities of other
-    clients. Raises ValueError for files without certificates."""
+    """Reads the user in the headers of a trusted proxy. The authorities of proxies and of other
+    clients are those with which the connection has begun."""
 
-    def __init__(self, authority: Path, clients: Path | None, names: Names) -> None:
-        self._proxies = _authorities(authority)
-        self._clients = [] if clients is None else _authorities(clients)
+    def __init__(self, names: Names) -> None:
         self._names = names
-        self._kinds: dict[bytes, _Kind] = {}
+        self._kinds = weakref.WeakKeyDictionary[tls.Context, dict[bytes, _Kind]]()
 
     def user(self, request: web.BaseRequest) -> User | None:
         """Return the user in the headers; None if no trusted proxy has sent them."""
@@ -57,28 +55,16 @@ class FrontProxy:
         return kind is not None and kind.is_client
 
     def _kind(self, request: web.BaseRequest) -> "_Kind | None":
-        connection: ssl.SSLObject | None = request.get_extra_info("ssl_object")
+        connection = request.get_extra_info("ssl_object")
         raw = None if connection is None else connection.getpeercert(binary_form=True)
-        if connection is None or raw is None:
+        if raw is None:
             return None
-        if raw not in self._kinds:
-            if len(self._kinds) >= _MAX_CERTIFICATES:
-                self._kinds.clear()
-            # TLS has found one of these authorities above the certificate
-            trusted = connection.context.get_ca_certs(binary_form=True)
-            self._kinds[raw] = self._kind_of(raw, trusted)
-        return self._kinds[raw]
-
-    def _kind_of(self, raw: bytes, trusted: Sequence[bytes]) -> "_Kind":
-        certificate = x509.load_der_x509_certificate(raw)
-        others = (x509.load_der_x509_certificate(each) for each in trusted)
-        clients = [*self._clients, *(each for each in others if each not in self._proxies)]
-        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-        return _Kind(
-            _is_signed(certificate, self._proxies),
-            _is_signed(certificate, clients),
-            str(names[-1].value) if names else "",
-        )
+        kinds = self._kinds.setdefault(connection.context, {})
+        if raw not in kinds:
+            if len(kinds) >= _MAX_CERTIFICATES:
+                kinds.clear()
+            kinds[raw] = _kind_of(raw, connection.context)
+        return kinds[raw]
 
     def _read(self, name: str, headers: CIMultiDictProxy[str]) -> User:
         groups = tuple(
@@ -94,12 +80,22 @@ class FrontProxy:
         return User(name, _first(headers, self._names.uids), groups, extras)
 
 
-def _authorities(path: Path) -> list[x509.Certificate]:
-    """Return the certificates in a file. Raises ValueError, OSError."""
-    try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
-    except ValueError as error:
-        raise ValueError(f"{path} contains no certificate in PEM: {error}") from error
+def _kind_of(raw: bytes, context: tls.Context) -> _Kind:
+    certificate = x509.load_der_x509_certificate(raw)
+    proxies, clients = _certificates(context.proxies), _certificates(context.clients)
+    # TLS has found one of these authorities above the certificate
+    trusted = map(x509.load_der_x509_certificate, context.get_ca_certs(binary_form=True))
+    clients += [each for each in trusted if each not in proxies]
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return _Kind(
+        _is_signed(certificate, proxies),
+        _is_signed(certificate, clients),
+        str(names[-1].value) if names else "",
+    )
+
+
+def _certificates(pem: str) -> list[x509.Certificate]:
+    return x509.load_pem_x509_certificates(pem.encode()) if pem else []
 
 
 def _first(headers: CIMultiDictProxy[str], names: Sequence[str]) -> str:

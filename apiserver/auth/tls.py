@@ -5,7 +5,6 @@
 
 import ssl
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,15 +53,34 @@ def read(certificate: Path, key: Path) -> Certificate:
     return loaded
 
 
-def context(
-    certificate: Certificate, client_authorities: Sequence[Path] = (), oldest: str = ""
-) -> ssl.SSLContext:
-    """Return a server's TLS context. With authorities, clients can present certificates, which one
-    of them must have signed. `oldest` is the oldest version of TLS, as Kubernetes names it.
+class Context(ssl.SSLContext):
+    """A server's TLS context, with the authorities by which it was made, in PEM."""
 
-    Raises ssl.SSLError or OSError for unreadable files, ValueError for an invalid authority.
+    clients = ""
+    proxies = ""
+    """The authorities of front proxies."""
+
+
+def read_authority(path: Path) -> str:
+    """Return the certificates of an authority in a file. Raises OSError, and ValueError for a file
+    without certificates."""
+    try:
+        authority = path.read_text(encoding="ascii")
+        trust(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), authority)
+    except (ssl.SSLError, ValueError) as error:
+        raise ValueError(f"{path} contains no certificate in PEM") from error
+    return authority
+
+
+def context(
+    certificate: Certificate, clients: str = "", proxies: str = "", oldest: str = ""
+) -> Context:
+    """Return a server's TLS context. With authorities of clients or front proxies, in PEM, clients
+    can present certificates, which one of them must have signed. `oldest` is the oldest version of
+    TLS, as Kubernetes names it. Raises ssl.SSLError for an invalid certificate or authority.
     """
-    ssl_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    ssl_context = Context(ssl.PROTOCOL_TLS_SERVER)
+    ssl_context.clients, ssl_context.proxies = clients, proxies
     ssl_context.minimum_version = _VERSIONS[oldest]
     ssl_context.set_ciphers(CIPHERS)
     with tempfile.TemporaryDirectory() as folder:  # mode 0700; ssl reads keys from files only
@@ -71,11 +89,8 @@ def context(
         key.write_bytes(certificate.key)
         # otherwise, OpenSSL would prompt for the password of an encrypted key
         ssl_context.load_cert_chain(chain, key, password=b"")
-    for client_authority in client_authorities:
-        try:
-            trust(ssl_context, client_authority.read_text(encoding="ascii"))
-        except (ssl.SSLError, ValueError) as error:
-            raise ValueError(f"{client_authority} contains no certificate in PEM") from error
+    for authority in filter(None, (clients, proxies)):
+        trust(ssl_context, authority)
     if certificate.clients is not None:
         trust(ssl_context, certificate.clients.certificate.decode())
     return ssl_context

@@ -76,10 +76,9 @@ class Defaults:
         address: tuple[str, int],
         cidrs: str,
         addresses_follow: Callable[[], Awaitable[None]] = _no_wait,
-        authority: str = "",
         creates: bool = True,
         minor: int = releases.NEWEST.minor,
-        proxies: Callable[[], Mapping[str, str]] = dict,
+        proxies: Callable[[Mapping[str, str]], Mapping[str, str]] = dict,
         module_roles: Sequence[Object] = (),
     ) -> None:
         self._store = store
@@ -88,10 +87,10 @@ class Defaults:
         self._cidrs = cidrs
         self._addresses_follow = addresses_follow
         self._minor = minor
-        self._authority = authority
         self._proxies = proxies
         self._module_roles = module_roles
         self._trusts_proxies = False
+        self._publishing: asyncio.Task[None] | None = None
         self._creates = creates
         self._missing_sets = {*_SETS.values(), MODULE_ROLES} if creates else set()
         self._created: dict[str, Entry] = {}
@@ -138,15 +137,27 @@ class Defaults:
         async with self._lock:
             key = keys.key("configmaps", "kube-system", AUTHENTICATION_CONFIG_MAP)
             while not self._trusts_proxies:
-                self._trusts_proxies = await self._update(key, self._proxies())
+                self._trusts_proxies = await self._publish(key)
 
-    async def _update(self, key: str, data: Mapping[str, str]) -> bool:
-        """Add data to a ConfigMap. Returns False if another write was faster. Returns True if the
-        data is stored, or if the ConfigMap does not exist."""
+    def publish_authorities(self) -> None:
+        """Store the authorities again, because they have changed, if they were stored before."""
+        if self._trusts_proxies:
+            self._trusts_proxies = False
+            self._publishing = asyncio.create_task(self.trust_proxies(), name="authorities")
+
+    def stop_publishing(self) -> None:
+        """Cancel what `publish_authorities` has not stored yet."""
+        if self._publishing is not None:
+            self._publishing.cancel()
+
+    async def _publish(self, key: str) -> bool:
+        """Add the authorities to a ConfigMap. Returns False if another write was faster. Returns
+        True if they are stored, or if the ConfigMap does not exist."""
         entry = self._store.get(key)
         if entry is None:
             return True
-        value = {**entry.value, "data": {**(entry.value.get("data") or {}), **data}}
+        published = entry.value.get("data") or {}
+        value = {**entry.value, "data": {**published, **self._proxies(published)}}
         try:
             if value != entry.value:
                 await self._store.update(key, value, entry.revision)
@@ -189,7 +200,7 @@ class Defaults:
         if name == IDENTITY:
             return contents.objects.identity(self._system_fields.now(), self._system_fields.uid())
         if name == "config":
-            return contents.objects.config_maps(now, self._authority)
+            return contents.objects.config_maps(now)
         return contents.objects.priority_classes()
 
     def _split(self, plural: str, obj: Object) -> Object:

@@ -149,6 +149,13 @@ class Connection(web.RequestHandler):
         if self._connection_task is not None:
             self._connection_task.cancel()
 
+    def end(self) -> None:
+        """Close the connection, after its current request if it has one."""
+        if self._current_request is None and not self._messages:
+            self.force_close()
+        else:
+            self.close()
+
     async def start(self) -> None:
         """Run requests until the connection closes. aiohttp runs this in a task."""
         self._connection_task = asyncio.current_task()

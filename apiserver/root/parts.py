@@ -97,6 +97,9 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
     core = cores.build(options, listener, base)
     front_proxy = Lazy(lambda: auth.frontproxy.load(base.keys))
     defaults = _defaults(core, front_proxy)
+    if listener.tls is not None:
+        listener.tls.on_authorities.append(defaults.publish_authorities)
+        core.exit_stack.callback(defaults.stop_publishing)
     authority = Lazy(lambda: security.client_authority(listener.certificate, listener.tls))
     host = Lazy(lambda: _host(core, authority))
     start_modules = declared.startmodules.build(host()) if options.start_modules else []
@@ -144,16 +147,16 @@ def _host(core: Core, client_authority: "Lazy[auth.tls.Authority]") -> "declared
 
 def _defaults(core: Core, front_proxy: "Lazy[auth.frontproxy.Identity]") -> Defaults:
     options, listener = core.options, core.listener
-    authority = listener.certificate.authority.decode() if listener.certificate else ""
     return Defaults(
         core.base.store,
         core.base.system_fields,
         address=(options.advertise_address or listener.host, listener.port),
         cidrs=options.service_cluster_ip_range,
         addresses_follow=requestwaits.of_addresses(core.manager),
-        authority=authority,
         creates=not core.read_only,
-        proxies=lambda: security.trusted_proxies(options, front_proxy()),
+        proxies=lambda published: security.trusted_proxies(
+            options, listener.tls, front_proxy(), published
+        ),
         minor=core.options.release.minor,
         module_roles=options.module_roles,
     )

@@ -181,11 +181,10 @@ def _service_ranges(now: str, ranges: Sequence[ServiceRange]) -> Object:
     }
 
 
-def config_maps(now: str, authority: str) -> Objects:
-    """Yield the trusted certificate authority for extension servers, and the date since which uses
-    of legacy tokens are recorded."""
-    authorities = {"client-ca-file": authority} if authority else {}
-    yield _config_map("extension-apiserver-authentication", authorities)
+def config_maps(now: str) -> Objects:
+    """Yield the authorities for extension servers, before they are known, and the date since which
+    uses of legacy tokens are recorded."""
+    yield _config_map("extension-apiserver-authentication", {})
     tracking = {"since": now.partition("T")[0]}
     yield _config_map("kube-apiserver-legacy-service-account-token-tracking", tracking)
 

@@ -1,0 +1,135 @@
+"""The files of a server's certificate and of its authorities for clients, followed as they change.
+
+A connection begins with what the files contain at that moment: they are checked when it begins, so
+a server without new connections does nothing. Loaded only with TLS. Follows
+apiserver/pkg/server/dynamiccertificates.
+"""
+
+import logging
+import os
+import ssl
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Generic, TypeVar
+
+from inkube.apiserver.auth import tls
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+_RECENT: Final = 2_000_000_000
+"""Nanoseconds. A file that was changed less than this ago is read again, because two changes can
+have the same time."""
+
+
+class Followed(Generic[T]):
+    """What `load` makes of some files. Content that it refuses leaves the previous one in force,
+    and is logged as an error one time. `load` raises OSError or ValueError, also here."""
+
+    def __init__(self, paths: Sequence[Path], load: Callable[[], T]) -> None:
+        self._paths = paths
+        self._load = load
+        self._stamps: object = None
+        self._contents = [path.read_bytes() for path in paths]
+        self._problem = ""
+        self.value = load()
+
+    def has_changed(self) -> bool:
+        """Load the files again if they have changed. Returns whether that changed the value."""
+        try:
+            stats = [os.stat(path) for path in self._paths]
+            stamps = [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in stats]
+            if stamps == self._stamps:
+                return False
+            is_recent = any(stat.st_mtime_ns > time.time_ns() - _RECENT for stat in stats)
+            self._stamps = None if is_recent else stamps
+            contents = [path.read_bytes() for path in self._paths]
+            if contents == self._contents:
+                return False
+            self._contents = contents
+            self.value = self._load()
+        except (OSError, ValueError) as error:
+            self._report(str(error))
+            return False
+        self._problem = ""
+        logger.info("reloaded %s", self._names)
+        return True
+
+    @property
+    def _names(self) -> str:
+        return " and ".join(map(str, self._paths))
+
+    def _report(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            logger.error(
+                "reloading %s: %s; what was read before stays in force", self._names, problem
+            )
+
+
+class FollowingContext(ssl.SSLContext):
+    """Gives each new connection the context for the current content of the files.
+
+    A context of its own for each content, because a session that a client resumes must not outlive
+    the authority of its certificate. Raises ssl.SSLError or OSError for unreadable files,
+    ValueError for an invalid authority.
+    """
+
+    def __init__(
+        self,
+        _: int,
+        certificate: tls.Certificate,
+        pair: tuple[Path, Path] | None,
+        clients: Path | None,
+        proxies: Path | None,
+        oldest: str,
+    ) -> None:
+        self._certificate = certificate
+        self._pair = Followed(pair, lambda: tls.read(*pair)) if pair else None
+        self._clients, self._proxies = _authority(clients), _authority(proxies)
+        self._oldest = oldest
+        self._trusted: list[str] = []
+        self._current = self._new()
+        self.on_authorities: list[Callable[[], None]] = []
+        """Called after a change of the authorities."""
+
+    def trust(self, authority: str) -> None:
+        """Also accept client certificates of an authority, in PEM, on new connections."""
+        self._trusted.append(authority)
+        tls.trust(self._current, authority)
+
+    @property
+    def authorities(self) -> tuple[str, str]:
+        """The certificates of the authorities of clients and of front proxies, in PEM."""
+        return self._current.clients, self._current.proxies
+
+    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+        """Begin a connection."""
+        self._check()
+        return self._current.wrap_bio(*args, **options)
+
+    def _check(self) -> None:
+        has_new_pair = self._pair is not None and self._pair.has_changed()
+        authorities = [each for each in (self._clients, self._proxies) if each is not None]
+        have_changed = [each.has_changed() for each in authorities]
+        if has_new_pair or any(have_changed):
+            self._current = self._new()
+        if any(have_changed):
+            for call in self.on_authorities:
+                call()
+
+    def _new(self) -> tls.Context:
+        certificate = self._certificate
+        if self._pair is not None:
+            certificate = self._pair.value._replace(clients=certificate.clients)
+        clients, proxies = ("" if each is None else each.value
+                            for each in (self._clients, self._proxies))  # fmt: skip
+        made = tls.context(certificate, clients, proxies, self._oldest)
+        for authority in self._trusted:
+            tls.trust(made, authority)
+        return made
+
+
+def _authority(path: Path | None) -> Followed[str] | None:
+    return None if path is None else Followed([path], lambda: tls.read_authority(path))
