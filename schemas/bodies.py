@@ -15,6 +15,7 @@ import orjson
 
 from inkube.schemas import golang, status
 from inkube.schemas.golang import DecodeError, cannot_unmarshal, gojson, gotext
+from inkube.schemas.objects import Object
 
 Media = Literal["json", "yaml"]
 
@@ -160,6 +161,23 @@ def type_meta_problem(value: Any) -> str:
         if item is not None and type(item) is not str:
             return cannot_unmarshal(item, "string", f".{name}").text
     return ""
+
+
+def check_type_meta(value: Any) -> None:
+    """Check that apiVersion and kind of a value are readable. Raises DecodeError."""
+    if problem := type_meta_problem(value):
+        raise DecodeError(f"couldn't get version/kind; json parse error: {problem}")
+    api_version = (value or {}).get("apiVersion") or ""
+    if api_version.count("/") > 1:
+        raise DecodeError(f"unexpected GroupVersion string: {api_version}")
+
+
+def check_unstructured(obj: Object) -> None:
+    """Check apiVersion and kind of a value as the JSON serializer reads it into an Unstructured.
+    Raises DecodeError."""
+    check_type_meta(obj)
+    if not obj.get("kind"):
+        raise DecodeError(f"Object 'Kind' is missing in '{golang.compact_json(obj)}'")
 
 
 def _summary(body: bytes) -> str:

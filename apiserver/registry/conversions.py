@@ -11,6 +11,9 @@ from typing import TypeVar
 import orjson
 
 from inkube.apiserver.registry.resource import Converter, Resource
+from inkube.schemas import bodies, crds, status
+from inkube.schemas.golang import gotext
+from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.served import Served
@@ -76,6 +79,27 @@ async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
     [made] = await resource.converter.convert([obj], served.api_version)
     served.prune(made)
     return made
+
+
+async def admitted(resource: Resource, obj: Object, served: Served) -> Object:
+    """Return an object that a webhook changed in the version of the request. A custom resource may
+    come in any version. Raises DecodeError and StatusError 500."""
+    if not isinstance(served, crds.CustomServed):
+        return obj
+    bodies.check_unstructured(obj)
+    found = GVK.of(obj.get("apiVersion") or "", obj["kind"])
+    if found.api_version == served.api_version:
+        return obj
+    if found.group != resource.group:
+        raise status.unknown(
+            f"{found.group}/{found.version}, Kind={found.kind} is unstructured and is not suitable "
+            f"for converting to {gotext.quote(served.api_version)}"
+        )
+    if found.version not in resource.versions:
+        raise status.unknown(
+            f"request to convert CR from an invalid group/version: {found.api_version}"
+        )
+    return await in_version(resource, obj, served)
 
 
 async def to_storage(resource: Resource, obj: Object) -> Object:

@@ -123,8 +123,7 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
     An object in another version is read in that version, and converted. Raises DecodeError for
     another kind or an unknown version.
     """
-    if problem := bodies.type_meta_problem(obj):
-        raise DecodeError(f"couldn't get version/kind; json parse error: {problem}")
+    bodies.check_type_meta(obj)
     is_internal = not obj.get("apiVersion")
     obj["apiVersion"], obj["kind"] = (
         obj.get("apiVersion") or gvk.api_version,

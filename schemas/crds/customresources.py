@@ -83,7 +83,7 @@ class CustomServed(Served):
         return converted
 
     def prune(self, obj: Object) -> None:
-        self.schema.prune(obj)
+        self.schema.coerce(obj)
 
     def fit(self, obj: Object) -> None:
         self.schema.prune_and_default(obj, None, lenient=True)

@@ -1,7 +1,7 @@
 """Go's string types that are enumerations: their values, and the fields of these types.
 
 They are only for documents; validation has its own lists. `enums.json` contains, by Go type, each
-value with its description, as far as recordings show it, and the fields. Follows
+value with the text after it in documents of kube-apiserver, and the fields. Follows
 kube-openapi/pkg/generators/enum.go.
 """
 
@@ -41,5 +41,6 @@ def _fields() -> dict[str, dict[str, Texts]]:
     for enum in content.values():
         for place in enum["fields"]:
             name, _, field = place.rpartition(".")
-            fields.setdefault(_PREFIX + name, {})[field] = enum["values"]
+            full = name if name.startswith("io.") else _PREFIX + name
+            fields.setdefault(full, {})[field] = enum["values"]
     return fields

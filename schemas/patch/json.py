@@ -159,7 +159,9 @@ def _remove(document: Object, path: str, operation: Object) -> int:
 
 def _replace(document: Object, path: str, operation: Object) -> int:
     complaint = "replace operation does not apply: doc is missing"
-    if not path and isinstance(operation.get("value"), dict):
+    if not path:
+        if not isinstance(operation.get("value"), dict):
+            raise JSONPatchFailure("replace operation value must be object or array: %!w(<nil>)")
         whole = orjson.loads(orjson.dumps(operation["value"]))
         document.clear()
         document.update(whole)

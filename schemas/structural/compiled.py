@@ -91,6 +91,11 @@ class CompiledSchema:
         """Remove unknown fields, in place."""
         filling.prune(self.node, obj, root=self._root)
 
+    def coerce(self, obj: Object) -> None:
+        """Remove what a converted object may not contain, in place: unknown fields, and nulls
+        without a default (unstructuredSchemaCoercer)."""
+        filling.coerce(self.node, obj, root=self._root)
+
     def validate(self, obj: Object, old: Object | None = None) -> list[FieldError]:
         """Return all errors of an object, except those of its metadata and its rules.
 

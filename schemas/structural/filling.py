@@ -27,6 +27,11 @@ def prune(node: Node, obj: Object, *, root: bool = False) -> None:
     _Walk(nulls=False, defaults=False, unknown=None).visit_object(node, obj, None, root=root)
 
 
+def coerce(node: Node, obj: Object, *, root: bool = False) -> None:
+    """Prune, and drop nulls that are neither allowed nor replaced by a default."""
+    _Walk(nulls=True, defaults=False, unknown=None).visit_object(node, obj, None, root=root)
+
+
 def default(node: Node, obj: Any) -> None:
     """Set defaults, also for nulls that are not allowed; removes no fields."""
     if type(obj) is dict:

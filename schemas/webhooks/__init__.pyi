@@ -1,3 +1,4 @@
+from inkube.schemas.webhooks import answers as answers
 from inkube.schemas.webhooks import conditions as conditions
 from inkube.schemas.webhooks import conversionreview as conversionreview
 from inkube.schemas.webhooks import matching as matching

@@ -7,17 +7,14 @@ from typing import Any
 
 import orjson
 
-from inkube.schemas.golang import cannot_unmarshal, gojson, gotext
+from inkube.schemas import bodies
+from inkube.schemas.golang import DecodeError, gojson, gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks.review import GROUP, KIND
 
 Kind = tuple[str, str]
 ADMISSION: Kind = (GROUP, KIND)
 _SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"'
-_HEAD = (
-    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
-    'Kind string "json:\\"kind,omitempty\\"" }'
-)
 _TEXTS = {
     400: "the server rejected our request for an unknown reason",
     401: "the server has asked for the client to provide credentials",
@@ -57,11 +54,13 @@ def document(
             why = gojson.syntax_error(body)
             raise ReplyError(f"couldn't get version/kind; json parse error: {why}") from None
         found = body.decode(errors="replace")  # as YAML, the text is a string
-    if not isinstance(found, dict):
-        why = cannot_unmarshal(found, _HEAD).text
-        raise ReplyError(f"couldn't get version/kind; json parse error: {why}")
-    _check_kind(found, version, kind)
-    return found
+    try:
+        bodies.check_type_meta(found)
+    except DecodeError as error:
+        raise ReplyError(error.text) from error
+    review: Object = found or {}
+    _check_kind(review, version, kind)
+    return review
 
 
 def _check_kind(actual: Object, version: str, expected: Kind) -> None:

@@ -4,16 +4,16 @@ Follows plugin/webhook/request/admissionreview.go and plugin/webhook/errors.
 """
 
 import base64
-import binascii
 from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
 
-from inkube.schemas import status
-from inkube.schemas.golang import cannot_unmarshal, gotext
+from inkube.schemas import golang, status
+from inkube.schemas.golang import DecodeError, cannot_unmarshal, gojson, gotext
 from inkube.schemas.meta import GVK, GVR
 from inkube.schemas.objects import Object
+from inkube.schemas.webhooks import answers
 
 GROUP: Final = "admission.k8s.io"
 KIND: Final = "AdmissionReview"
@@ -115,7 +115,7 @@ class ReviewResponse:
     """Its annotations for the audit log."""
 
 
-_MEMBERS = (
+_MEMBERS: answers.Members = (
     ("uid", str, "types.UID"),
     ("allowed", bool, "bool"),
     ("patch", str, "[]uint8"),
@@ -123,21 +123,16 @@ _MEMBERS = (
     ("warnings", list, "[]string"),
     ("auditAnnotations", dict, "map[string]string"),
 )
-_STATUS = (
-    ("status", str, "string"),
-    ("message", str, "string"),
-    ("reason", str, "v1.StatusReason"),
-    ("code", int, "int32"),
-    ("details", dict, "v1.StatusDetails"),
-    ("metadata", dict, "v1.ListMeta"),
-)
 
 
 def read(document: Object, *, uid: str, version: str, is_mutating: bool) -> ReviewResponse:
     """Return the response in a decoded review. Raises InvalidAnswerError."""
     response = document.get("response")
-    if response is not None:
-        _check_types(response)
+    try:
+        if response is not None:
+            _check_types(response, version)
+    except DecodeError as error:
+        raise InvalidAnswerError(f"failed to call webhook: {error.text}") from error
     try:
         _verify(document, response, uid=uid, version=version)
         patch, patch_type = _patch(response or {}, version=version, is_mutating=is_mutating)
@@ -155,24 +150,13 @@ def _verify(document: Object, response: Object | None, *, uid: str, version: str
         raise InvalidAnswerError("webhook response was absent")
     if version != "v1":
         return
-    answered = response.get("uid") or ""
-    if answered != uid:
-        raise InvalidAnswerError(
-            f"expected response.uid={gotext.quote(uid)}, got {gotext.quote(answered)}"
-        )
-    found = GVK.of(document.get("apiVersion") or "", document.get("kind") or "")
-    if found != (GROUP, version, KIND):
-        raise InvalidAnswerError(
-            f"expected webhook response of {GROUP}/{version}, Kind={KIND}, "
-            f"got {found.group}/{found.version}, Kind={found.kind}"
-        )
+    why = answers.misdirected(response, uid) or answers.misnamed(document, (GROUP, version, KIND))
+    if why:
+        raise InvalidAnswerError(why)
 
 
 def _patch(response: Object, *, version: str, is_mutating: bool) -> tuple[bytes, str]:
-    try:
-        patch = base64.b64decode(response.get("patch") or "", validate=True)
-    except binascii.Error as error:
-        raise InvalidAnswerError(f"illegal base64 data: {error}") from error
+    patch = base64.b64decode(response.get("patch") or "")
     kind: str | None = response.get("patchType")
     if version != "v1":
         return (patch, "JSONPatch") if is_mutating else (b"", "")
@@ -189,25 +173,19 @@ def _patch(response: Object, *, version: str, is_mutating: bool) -> tuple[bytes,
     return patch, kind or ""
 
 
-def _check_types(response: Any) -> None:
+def _check_types(response: Any, version: str) -> None:
+    """Raises DecodeError."""
     if not isinstance(response, dict):
-        why = cannot_unmarshal(response, "v1.AdmissionResponse", "AdmissionReview.response")
-        raise InvalidAnswerError(f"failed to call webhook: {why.text}")
-    _check_members(response, _MEMBERS, _RESPONSE)
+        go_type = f"{version}.AdmissionResponse"
+        raise cannot_unmarshal(response, go_type, "AdmissionReview.response")
+    answers.check_members(response, _MEMBERS, _RESPONSE)
+    golang.base64.canonical(response.get("patch") or "")
     for text in response.get("warnings") or ():
-        _check_members({"warnings": text}, (("warnings", str, "string"),), _RESPONSE)
+        answers.check_members({"warnings": text}, (("warnings", str, "string"),), _RESPONSE)
     result = response.get("status")
     if result is not None:
-        _check_members(response, (("status", dict, "v1.Status"),), _RESPONSE)
-        _check_members(result, _STATUS, "Status.response.status")
-
-
-def _check_members(obj: Object, members: tuple[tuple[str, type, str], ...], path: str) -> None:
-    for member, kind, go_type in members:
-        value = obj.get(member)
-        if value is not None and type(value) is not kind:
-            why = cannot_unmarshal(value, go_type, f"{path}.{member}")
-            raise InvalidAnswerError(f"failed to call webhook: {why.text}")
+        answers.check_members(response, (("status", dict, "v1.Status"),), _RESPONSE)
+        answers.check_members(result, answers.STATUS, "Status.response.status")
 
 
 def operations(patch: bytes) -> list[Any]:
@@ -216,7 +194,7 @@ def operations(patch: bytes) -> list[Any]:
     try:
         found = orjson.loads(patch)
     except orjson.JSONDecodeError as error:
-        raise InvalidAnswerError(f"{prefix}{error}") from error
+        raise InvalidAnswerError(prefix + gojson.syntax_error(patch)) from error
     if found is not None and not isinstance(found, list):
         raise InvalidAnswerError(prefix + cannot_unmarshal(found, "jsonpatch.Patch").text)
     for operation in found or ():

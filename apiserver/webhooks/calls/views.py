@@ -11,7 +11,7 @@ import orjson
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Request, Write, attributes, keys
+from inkube.apiserver.registry import Request, Write, attributes, conversions, keys
 from inkube.schemas import selectors, status, webhooks
 from inkube.schemas.builtin import connects
 from inkube.schemas.golang import DecodeError
@@ -124,7 +124,7 @@ class HookAdmission:
             await attributes.put(self.write, patched_object, self.request.served)
             return True
         served = self._served(view.resource)
-        new = _decode(self.request, served, patched_object, self.facts.kind)
+        new = await _decode(self.request, served, patched_object, self.facts.kind)
         if _text(new) == _text(view.object):
             return False
         await attributes.put(self.write, new, served)
@@ -135,17 +135,19 @@ def _text(value: Any) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
-def _decode(request: Request, served: Served, patched: Object, kind: GVK) -> Object:
-    """Decode a patched object: set its kind, prune and default it. Raises StatusError 500.
+async def _decode(request: Request, served: Served, patched: Object, kind: GVK) -> Object:
+    """Decode a patched object: convert it to the version, prune and default it. Raises StatusError
+    500.
 
     `kind` differs from the kind of the resource if a subresource has its own kind.
     """
     if connects.is_options(kind):
         return connects.pruned(patched, kind.kind)
-    if not isinstance(patched.get("metadata"), dict):
-        patched["metadata"] = {}
     named = served.gvk if kind == request.served.gvk else kind
     try:
+        patched = await conversions.admitted(request.resource, patched, served)
+        if patched.get("metadata") is None:
+            patched["metadata"] = {}
         return request.resource.decode_admitted(served, patched, named)
     except DecodeError as error:
         raise status.internal_error(str(error)) from error

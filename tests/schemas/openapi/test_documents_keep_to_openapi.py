@@ -202,3 +202,26 @@ def test_operations_name_the_kind_of_their_path(documents):
             if parts[-1] in known:
                 kind = known[parts[-1]].names.kind
                 assert about == {"group": group, "version": version, "kind": kind}, (method, path)
+
+
+def test_each_enumeration_is_described_alike_wherever_it_occurs(documents, version_2):
+    """The list of values after a description names the values of the schema, in their order, and a
+    value means the same in all versions of a field and in both documents."""
+    described: dict[tuple[str, ...], dict[str, str]] = {}
+    lists = 0
+    for document in every(documents, version_2):
+        schemas = document.get("definitions") or document["components"]["schemas"]
+        for name, schema in schemas.items():
+            for field, node in schema.get("properties", {}).items():
+                values, text = node.get("enum"), node.get("description", "")
+                _, found, tail = text.partition("\n\nPossible enum values:\n")
+                own = values is not None and name.startswith("io.k8s.")
+                assert bool(found) is own, (name, field)
+                if own:
+                    lists += 1
+                    parts = re.split(r'(?:^|\n) - `"(.*?)"`', tail)
+                    texts = dict(zip(parts[1::2], parts[2::2], strict=True))
+                    assert list(texts) == values == sorted(values), (name, field)
+                    key = (name.rpartition(".")[2], field, *values)
+                    assert described.setdefault(key, texts) == texts, (name, field)
+    assert lists > 100

@@ -53,6 +53,8 @@ TYPED = TypedSchema(
 )
 BASE: Object = {"items": [{"id": "base", "n": 0}], "tags": ["base"]}
 
+UPDATE = "+"
+"""The prefix of a manager that updates; with and without it, a name has two entries."""
 _VALUE = st.integers(0, 2)
 _ITEM = st.fixed_dictionaries({}, optional={"n": _VALUE, "m": _VALUE})
 _SPEC = st.fixed_dictionaries(
@@ -67,7 +69,7 @@ _SPEC = st.fixed_dictionaries(
     },
 )
 _STEPS = st.lists(
-    st.tuples(st.sampled_from(["ann", "bob", "hand"]), _SPEC, st.booleans()), max_size=8
+    st.tuples(st.sampled_from(["ann", "bob", "+ann", "+hand"]), _SPEC, st.booleans()), max_size=8
 )
 
 
@@ -122,8 +124,8 @@ class Model:
 
 def _run(obj: Object, step: tuple[str, Object, bool]) -> Object:
     manager, spec, force = step
-    writer = Writer(manager, V1, time="2024-01-01T00:00:00Z")
-    if manager == "hand":
+    writer = Writer(manager.removeprefix(UPDATE), V1, time="2024-01-01T00:00:00Z")
+    if manager.startswith(UPDATE):
         merged = {**copy.deepcopy(obj), "spec": {**_with_base(spec), "a": 1}}
         managedfields.track_update(obj, merged, typed=TYPED, writer=writer)
         return merged
@@ -151,18 +153,21 @@ def _owners(obj: Object) -> dict[Path, set[str]]:
     for entry in obj["metadata"]["managedFields"]:
         for path in fieldsets.paths(entry["fieldsV1"]):
             if path[0] == "f:spec" and path[1:] not in {(), ("f:items",), ("f:tags",)}:
-                found.setdefault(path[1:], set()).add(entry["manager"])
+                prefix = UPDATE if entry["operation"] == "Update" else ""
+                found.setdefault(path[1:], set()).add(prefix + entry["manager"])
     return found
 
 
 @settings(max_examples=200, deadline=None)
 @given(_STEPS)
-def test_three_managers_agree_with_the_model(steps: list[tuple[str, Object, bool]]) -> None:
+def test_updates_and_applies_of_three_managers_agree_with_the_model(
+    steps: list[tuple[str, Object, bool]],
+) -> None:
     obj, model = _start(), Model()
     model.apply("base", _values(BASE), force=False)
     for step in steps:
         manager, spec, force = step
-        if manager == "hand":
+        if manager.startswith(UPDATE):
             model.update(manager, _values({**_with_base(spec), "a": 1}))
             obj = _run(obj, step)
         else:
