@@ -73,7 +73,7 @@ def pytest_collection_finish() -> None:
     third of the time of many tests."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(50_000, 10, 10)
 
 
 WATCH = programs.Watch()
