@@ -52,7 +52,7 @@ SUITE = (
     f"{_PAST}_pages_of_one_revision_make_one_list_while_others_write",
     "tests/schemas/test_models_as_kinds.py",  # pydantic
     "tests/controllers/test_own_kinds_on_a_server.py",
-    f"{_KEYS}_a_damaged_key_is_told_at_the_start",  # cryptography and PyJWT
+    f"{_KEYS}_a_damaged_key_is_an_error_of_the_start",  # cryptography and PyJWT
     f"{_KEYS}_files_with_secrets_are_private_under_every_umask",
     f"{_GIT}_files_of_a_real_repository_are_pulled",  # dulwich
     f"{_GIT}_files_of_a_real_repository_are_written_in_commits",
