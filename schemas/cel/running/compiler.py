@@ -107,10 +107,11 @@ def _object_field(w: FunctionWriter, node: ast.Select, operand: Code) -> Code:
     field = _declared(node)
     key = w.constant(field.key if field else node.field)
     shape = field.shape if field and operand.shape is not None else None
-    if field is not None and field.nullable:
+    if field is not None and (field.nullable or field.key != node.field):
         if node.test_only:
             return Code(f"({operand.text}.get({key}) is not None)", operand.fails)
-        return Code(f"{w.constant(_present)}({operand.text}, {key})", True, shape)
+        name = w.constant(node.field)
+        return Code(f"{w.constant(_present)}({operand.text}, {key}, {name})", True, shape)
     if node.test_only:
         return Code(f"({key} in {operand.text})", operand.fails)
     return Code(f"{operand.text}[{key}]", True, shape)
@@ -123,11 +124,12 @@ def _declared(node: ast.Select) -> Field | None:
     return None if target.fields is None else target.fields.find(node.field)
 
 
-def _present(mapping: dict[str, Any], key: str) -> Any:
-    """mapping[key], where null counts as absent."""
-    value = mapping[key]
+def _present(mapping: dict[str, Any], key: str, name: str) -> Any:
+    """mapping[key], where null counts as absent. The error has the name in the expression, which is
+    the escaped key."""
+    value = mapping.get(key)
     if value is None:
-        raise KeyError(key)
+        raise KeyError(name)
     return value
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from inkube.schemas.cel.declarations.escaping import escape
 from inkube.schemas.cel.rules.evaluation import NOT_CHECKED, RuleSet
 from inkube.schemas.fielderrors import required
 
@@ -145,6 +146,15 @@ def test_values_have_the_type_their_schema_gives_them(rule: str) -> None:
     properties = {name: part for name, (part, _) in TYPED.items()}
     values = {name: value for name, (_, value) in TYPED.items()}
     assert texts(schema(properties, {"rule": rule}), values, values) == []
+
+
+@pytest.mark.parametrize("nullable", [False, True])
+@pytest.mark.parametrize("key", ["plain", "in", "a-b", "a.b", "a/b", "a__b"])
+def test_a_missing_member_has_the_name_by_which_the_rule_reads_it(key: str, nullable: bool) -> None:
+    name = escape(key)
+    member = {"type": "integer", "nullable": nullable}
+    [text] = texts(schema({key: member}, {"rule": f"self.{name} % 2 == 0"}), {})
+    assert f"no such key: {name} evaluating rule" in text
 
 
 def test_sets_and_keyed_lists_compare_and_add_by_their_kind() -> None:
