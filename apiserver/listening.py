@@ -19,7 +19,7 @@ from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
-from inkube.apiserver.http import Budget, Connection, Origins, Server, selfcheck, webserver
+from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
 from inkube.apiserver.sources import Progress
 
 BACKLOG = 128  # as aiohttp's own
@@ -109,9 +109,8 @@ def _end_identified(server: Server) -> None:
     authorities are trusted now."""
     for connection in server.connections:
         transport = connection.transport
-        assert isinstance(connection, Connection), "as the server makes them"
         if transport is not None and transport.get_extra_info("peercert"):
-            connection.end()
+            connection.close()
 
 
 def _release(server: Server, startup_handler: StartupHandler) -> None:

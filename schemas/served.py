@@ -82,6 +82,12 @@ class Served:
         type without a text."""
         return self.decode(obj, unknown, empties)
 
+    def admitted_gvk(self, obj: Object) -> GVK:
+        """Return the version and kind by which an object that a webhook changed is read: those of
+        a Go type, but for a custom resource those that it names. Raises DecodeError if it names
+        none."""
+        return self.gvk
+
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         """Decode an object that a webhook changed. Raises DecodeError, also for another kind.
 

@@ -149,13 +149,6 @@ class Connection(web.RequestHandler):
         if self._connection_task is not None:
             self._connection_task.cancel()
 
-    def end(self) -> None:
-        """Close the connection, after its current request if it has one."""
-        if self._current_request is None and not self._messages:
-            self.force_close()
-        else:
-            self.close()
-
     async def start(self) -> None:
         """Run requests until the connection closes. aiohttp runs this in a task."""
         self._connection_task = asyncio.current_task()
@@ -164,6 +157,10 @@ class Connection(web.RequestHandler):
         except Exception as error:  # noqa: BLE001 # nobody awaits the task
             self._connection_task = None
             self.fail(error)
+        except asyncio.CancelledError:
+            if self.transport is not None:  # `close` of an idle connection cancels its wait
+                self.transport.close()
+            raise
         finally:
             self._connection_task = None
 

@@ -11,9 +11,8 @@ from typing import TypeVar
 import orjson
 
 from inkube.apiserver.registry.resource import Converter, Resource
-from inkube.schemas import bodies, crds, status
+from inkube.schemas import status
 from inkube.schemas.golang import gotext
-from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import Steps
 from inkube.schemas.served import Served
@@ -84,10 +83,7 @@ async def in_version(resource: Resource, obj: Object, served: Served) -> Object:
 async def admitted(resource: Resource, obj: Object, served: Served) -> Object:
     """Return an object that a webhook changed in the version of the request. A custom resource may
     come in any version. Raises DecodeError and StatusError 500."""
-    if not isinstance(served, crds.CustomServed):
-        return obj
-    bodies.check_unstructured(obj)
-    found = GVK.of(obj.get("apiVersion") or "", obj["kind"])
+    found = served.admitted_gvk(obj)
     if found.api_version == served.api_version:
         return obj
     if found.group != resource.group:

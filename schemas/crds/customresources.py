@@ -71,6 +71,10 @@ class CustomServed(Served):
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
         return obj
 
+    def admitted_gvk(self, obj: Object) -> GVK:
+        bodies.check_unstructured(obj)
+        return GVK.of(obj.get("apiVersion") or "", obj["kind"])
+
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         self.fit(obj)
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
