@@ -64,12 +64,12 @@ class Watcher:
 
     @property
     def marks_end(self) -> bool:
-        """Whether a bookmark marks the end of the initial events."""
+        """Whether a bookmark marks the end of the initial events (SetListOptionsDefaults)."""
         options = self.options
         if not options.bookmarks:
             return False
         return bool(options.initial_events) or (
-            options.initial_events is None and options.resource_version == ""
+            options.initial_events is None and options.resource_version in ("", "0")
         )
 
     def type_of(self, change: Change) -> str:

@@ -47,6 +47,7 @@ SHOWN = {
     "The admission plugins AlwaysDeny": "test_plugins_that_end_the_start",
     "The file `--admission": "tests/apiserver/admission/test_plugins_on_request.py",
     "Priority and fairness": "tests/apiserver/auth/test_flows.py",
+    "A bookmark at the end": "tests/apiserver/watching/test_watch_streams.py",
     "A watch has its seats": "tests/apiserver/auth/test_isolation.py",
     "Each worker": "tests/apiserver/workers/test_several_processes.py",
     "Tokens are signed": "test_signatures_of_tokens",

@@ -14,6 +14,7 @@ from inkube import APIServer
 MAPS = "/api/v1/namespaces/default/configmaps"
 PROTOBUF = "application/vnd.kubernetes.protobuf;stream=watch"
 KIND = ("apiVersion", "kind", "metadata")
+STATE = "resourceVersionMatch=NotOlderThan&sendInitialEvents"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
 
@@ -188,6 +189,37 @@ async def test_the_object_of_a_bookmark_is_empty_as_its_go_type_is(server, sessi
     watcher = await session.get(f"{path}?{query}", headers={"Accept": PROTOBUF})
     assert b"BOOKMARK" in await watcher.content.readany()
     watcher.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "ends"),
+    [
+        ("", True),
+        ("resourceVersion=0", True),
+        ("resourceVersion=00", False),
+        (f"{STATE}=true", True),
+        (f"{STATE}=true&resourceVersion=0", True),
+        (f"{STATE}=false", False),
+    ],
+)
+async def test_a_bookmark_ends_the_state_with_which_a_watch_begins(
+    server, session, config_map, query, ends
+):
+    before = await server.client.create(config_map("a"))
+    newest = await server.client.create({**config_map("s"), "kind": "Secret"})
+    watcher = await session.get(f"{MAPS}?watch=1&allowWatchBookmarks=true&{query}")
+    if "false" not in query:
+        assert shown(await events(watcher, 1)) == [("ADDED", "a")]
+    await server.client.create(config_map("b"))
+    found = await events(watcher, 1 + ends)
+    watcher.close()
+    assert [event["type"] for event in found] == ["BOOKMARK", "ADDED"][not ends :]
+    if ends:
+        meta = found[0]["object"]["metadata"]
+        assert meta["annotations"] == {"k8s.io/initial-events-end": "true"}
+        # the newest version of the server, not that of the kind
+        versions = [int(each["metadata"]["resourceVersion"]) for each in (before, newest)]
+        assert versions[0] < versions[1] <= int(meta["resourceVersion"])
 
 
 async def test_a_version_of_noughts_is_any_version(server, session, config_map):
