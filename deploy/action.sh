@@ -14,6 +14,7 @@ validate)
   ;;
 serve)
   kubeconfig="$RUNNER_TEMP/inkube/kubeconfig" log="$RUNNER_TEMP/inkube/serve.log"
+  : >"$log"  # the shell of the server may create it later than sed reads it
   # the server outlives this step: the runner ends it with the job
   nohup "$inkube" serve --in-memory --port "$PORT" --kubeconfig "$kubeconfig" "${options[@]}" >"$log" 2>&1 &
   server=$!
