@@ -5,7 +5,6 @@ unknown one. Loaded with the first issuer, because it imports PyJWT. Follows
 apiserver/plugin/pkg/authenticator/token/oidc and coreos/go-oidc.
 """
 
-import hashlib
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -171,7 +170,7 @@ class Issuer:
         """`samples` receives the durations of verifications."""
         self._verifier = verifier
         self._samples = samples
-        self._hash = f"sha256:{hashlib.sha256(verifier.url.encode()).hexdigest()}"
+        self._hash = samples.hash_label(verifier.url.encode())
         self._mapper = mapper
         self._others: dict[str, Verifier] = {}
         """Issuers of distributed claims, by their address."""

@@ -67,7 +67,7 @@ def _public(body: Decoded | None, request: Request | None) -> Decoded | None:
 def _typed(obj: Object, request: Request) -> Object | None:
     """Return the object of a create or update as the server reads it; None if it cannot."""
     served = request.served
-    kind = _kind(request, obj)
+    kind = _kind(request)
     obj = {"kind": kind.kind, "apiVersion": kind.api_version, **obj}
     if obj["kind"] != kind.kind or obj["apiVersion"] != kind.api_version:
         return None
@@ -83,7 +83,7 @@ def _typed(obj: Object, request: Request) -> Object | None:
         return obj
 
 
-def _kind(request: Request, obj: Object) -> GVK:
+def _kind(request: Request) -> GVK:
     """Return the kind of objects that a path accepts."""
     own = request.served.gvk
     subresource = request.served.version.subresource(request.subresource)

@@ -5,6 +5,7 @@ that would cost time in most requests are recorded after a client first read `/m
 (`Samples.is_observed`), so that servers whose metrics nobody reads do not pay for them.
 """
 
+import hashlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -127,6 +128,11 @@ class Samples:
         """Add to a counter or gauge."""
         if series in self.numbers or self._has_room:
             self.numbers[series] = self.numbers.get(series, 0) + by
+
+    @staticmethod
+    def hash_label(data: bytes) -> str:
+        """Return the label for data that is too long for one, or must not be shown: its hash."""
+        return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
     def put(self, value: float, *series: str) -> None:
         """Set a gauge of a time or of information, which is the same or newer in other processes

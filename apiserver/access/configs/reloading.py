@@ -7,7 +7,6 @@ pkg/kubeapiserver/authorizer/reload.go.
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -38,7 +37,7 @@ class ConfigFile:
     @property
     def content_hash(self) -> str:
         """The hash of the content that was read last, in metrics."""
-        return f"sha256:{hashlib.sha256(self._data).hexdigest()}"
+        return Samples.hash_label(self._data)
 
     async def check(self) -> bool | None:
         """Apply the content of the file if it has changed. Returns whether that succeeded, and None
@@ -71,7 +70,7 @@ class Reloading:
         self._files = files
         self._wait_for_change = wait_for_change
         self._samples = samples
-        self._identity = f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
+        self._identity = samples.hash_label(name.encode())
         """The hash of the name of this server, in metrics."""
         for file in files:
             self._record_content(file)

@@ -154,15 +154,7 @@ def _claim(pod: Object, entry: str, template: Object) -> Object:
         "generateName": _prefix(owner["name"], entry),
         "namespace": owner["namespace"],
         "annotations": {**(meta.get("annotations") or {}), _ANNOTATION: entry},
-        "ownerReferences": [
-            {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": owner["name"],
-                "uid": owner["uid"],
-                "controller": True,
-            }
-        ],
+        "ownerReferences": [podclaims.owner_reference(pod)],
     }
     if meta.get("labels"):
         metadata["labels"] = meta["labels"]

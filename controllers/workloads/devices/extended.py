@@ -13,7 +13,7 @@ from typing import NamedTuple
 from inkube.client import Object
 from inkube.controllers.workloads.capacity import amounts, requests
 from inkube.controllers.workloads.claims import is_controlled_by
-from inkube.controllers.workloads.devices import SINCE
+from inkube.controllers.workloads.devices import SINCE, podclaims
 
 FEATURE = "DRAExtendedResource"
 _ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
@@ -67,7 +67,6 @@ def backed(pod: Object) -> set[str]:
 def new_claim(pod: Object, bits: int) -> Object:
     """Return a claim for a pod, without requests and not stored. Its uid is made of random bits."""
     meta = pod["metadata"]
-    owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
     version, kind = SINCE
     return {
         "apiVersion": version,
@@ -78,7 +77,7 @@ def new_claim(pod: Object, bits: int) -> Object:
             "generateName": f"{meta['name']}-extended-resources-",
             "uid": str(uuid.UUID(int=bits, version=4)),
             "annotations": {_ANNOTATION: "true"},
-            "ownerReferences": [{**owner, "controller": True}],
+            "ownerReferences": [podclaims.owner_reference(pod)],
         },
         "spec": {"devices": {}},
     }

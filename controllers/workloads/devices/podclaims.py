@@ -59,6 +59,13 @@ def ownership_problem(pod: Object, claim: Object) -> str:
     return f"ResourceClaim {other} was not created for Pod {mine} (Pod is not owner)"
 
 
+def owner_reference(pod: Object) -> Object:
+    """Return the reference to the pod in a claim that is made for it."""
+    meta = pod["metadata"]
+    own = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": meta["uid"]}
+    return {**own, "controller": True}
+
+
 def is_reserved(claim: Object, pod: Object) -> bool:
     """Return whether a claim is reserved for a pod (IsReservedForPod)."""
     consumers = (claim.get("status") or {}).get("reservedFor") or ()
