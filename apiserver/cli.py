@@ -258,7 +258,7 @@ def _values(arguments: dict[str, Any]) -> Any:
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
-    workloads = {name: arguments.pop(name) for name in serveoptions.OF_WORKLOADS}
+    workloads = {each.name: arguments.pop(each.name) for each in serveoptions.of_workloads()}
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")
         arguments["workloads"] = inkube.Workloads(**workloads, kubelet_events=True)

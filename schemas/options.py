@@ -34,6 +34,8 @@ TYPES: Mapping[str, Any] = {
     "str": str,
     "Sequence[Path]": Sequence[Path],
     "Sequence[str]": Sequence[str],
+    "Sequence[Path | str | Mapping[str, Any]]": Sequence[Path | str | Mapping[str, Any]],
+    "Sequence[Any]": Sequence[Any],
     "Any": None,
 }
 """The types of options that files name."""

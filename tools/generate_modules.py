@@ -73,6 +73,7 @@ def _described(name: str, entry: str) -> dict[str, Any]:
         "roles": getattr(module, "roles", ()),
         "builds_at_start": at_start,
         "options": list(map(_option, own)),
+        "members": list(map(_option, getattr(module, "members", ()))),
         "kinds": [] if at_start else asyncio.run(_kinds(name, module.groups)),
     }
 

@@ -17,14 +17,13 @@ from inkube.schemas.options import Option
 
 OF_MODULES = "Options of modules"
 """The heading of the options of installed packages."""
-OF_WORKLOADS = ("nodes", "stages", "pods", "system_pods", "bare_pods_run")
-"""The options of `inkube.Workloads` on the command line."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _PATH = click.Path(path_type=Path)
 _OLDEST, _NEWEST = (f"1.{releases.RECORDED[index].minor}" for index in (0, -1))
 _TYPES: dict[str, Any] = {
     "at": Moment(),
     "definitions": _PATH,
+    "pods": _FILE,
     "authentication_config": _FILE,
     "authorization_config": _FILE,
     "snapshot": _FILE,
@@ -57,8 +56,15 @@ class _Workers(click.IntRange):
 
 def every() -> list[click.Parameter]:
     """Return all options except those of installed packages."""
-    own = {**configuration.OWN, **modules.own_options()}
-    return [*(_click_option(each, each.group) for each in own.values() if each.group), *_others()]
+    own = {**configuration.OWN, **modules.own_options()}.values()
+    described = (_click_option(each, each.group) for each in (*own, *of_workloads()) if each.group)
+    return [*described, *_others()]
+
+
+def of_workloads() -> Sequence[Option]:
+    """Return the options of the command line that are members of `inkube.Workloads`."""
+    workloads = modules.built_in().get("workloads")
+    return workloads.members if workloads else ()
 
 
 def flag(name: str) -> str:
@@ -148,7 +154,6 @@ def _others() -> Iterator[GroupedOption]:
         help="Serve the kinds of a Python module, and restart with the same data if its code "
         "changes.",
     )  # fmt: skip
-    yield from _of_workloads()
     yield GroupedOption(
         "--log-format", group=logs, type=click.Choice(["text", "json"]), default="text",
         help="Format of the log.",
@@ -160,26 +165,3 @@ def _others() -> Iterator[GroupedOption]:
         "-v", "--verbose", group=logs, count=True,
         help="Log each request; -vv also logs controllers.",
     )  # fmt: skip
-
-
-def _of_workloads() -> Iterator[GroupedOption]:
-    group = configuration.CONTROLLERS
-    yield GroupedOption(
-        "--nodes", group=group, default=2, show_default=True,
-        help="Number of simulated nodes of --workloads.",
-    )  # fmt: skip
-    yield GroupedOption(
-        "--stages", group=group, multiple=True,
-        help="Stages of --workloads: name of a set, or files.",
-    )  # fmt: skip
-    yield GroupedOption(
-        "--pods", group=group, type=_FILE, multiple=True,
-        help="Python files with functions for containers.",
-    )  # fmt: skip
-    yield GroupedOption(
-        "--system-pods", group=group, is_flag=True,
-        help="Simulate coredns, kube-proxy and metrics-server.",
-    )  # fmt: skip
-    yield GroupedOption(
-        "--bare-pods-run", group=group, is_flag=True, help="Pods without owners do not end."
-    )

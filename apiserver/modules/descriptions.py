@@ -36,6 +36,9 @@ class BuiltIn:
     builds_at_start: bool
     options: Sequence[Option]
     """Those that the server does not have itself."""
+    members: Sequence[Option]
+    """The members of the option that selects the module (`OF_OPTIONS`), as options of the command
+    line."""
     kinds: Sequence[Object]
     """The kinds of a module that is built late (`outlines`)."""
 
@@ -69,8 +72,9 @@ def built_in() -> Mapping[str, BuiltIn]:
 
 
 def _read(file: Path) -> BuiltIn:
-    members = orjson.loads(file.read_bytes())
-    return BuiltIn(**{**members, "options": tuple(map(_option, members["options"]))})
+    described = orjson.loads(file.read_bytes())
+    described |= {name: tuple(map(_option, described[name])) for name in ("options", "members")}
+    return BuiltIn(**described)
 
 
 def _option(members: Object) -> Option:

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from inkube.kinds import option
+
+GROUP = "Controllers and workloads"
+"""The heading in the help of the command line."""
 CONTROLLERS = (
     "deployment-controller",
     "replicaset-controller",
@@ -44,21 +48,36 @@ _SUFFIX = "-controller"
 class Workloads:
     """Simulated workloads: the number of nodes, the stages of their kubelets, the controllers."""
 
-    nodes: int = 2
-    """Number of simulated nodes, `kube-node-1` and so on, that the server creates at its start."""
-    stages: Sequence[Path | str | Mapping[str, Any]] = ()
-    """Additional stages: names of built-in sets, files, folders, or objects."""
-    bare_pods_run: bool = False
-    """Whether pods without an owner continue to run if their restartPolicy lets them end. By
-    default, they complete after a second, or when the `sleep` that is their command ends."""
-    pods: Sequence[Any] = ()
-    """Python functions that containers with a matching image run (see `inkube.pod`), or the Python
-    files that contain such functions."""
+    nodes: int = option(
+        2,
+        "Number of simulated nodes of `--workloads`. The server creates them at its start, as "
+        "`kube-node-1` and so on.",
+        group=GROUP,
+    )
+    stages: Sequence[Path | str | Mapping[str, Any]] = option(
+        (),
+        "Additional stages: names of built-in sets, files or folders. In Python, also objects.",
+        group=GROUP,
+    )
+    pods: Sequence[Any] = option(
+        (),
+        "Python files with functions that containers run. In Python, also the functions (see "
+        "`inkube.pod`). A function is run by containers with a matching image.",
+        group=GROUP,
+    )
+    system_pods: bool = option(
+        False,
+        "Simulate coredns, kube-proxy and metrics-server as pods in kube-system.",
+        group=GROUP,
+    )
+    bare_pods_run: bool = option(
+        False,
+        "Pods without owners do not end. By default, they complete after a second, or when the "
+        "`sleep` that is their command ends, if their restartPolicy permits it.",
+        group=GROUP,
+    )
     controllers: frozenset[str] | set[str] | None = None
     """Names of the controllers that run, with or without `-controller`; None: all controllers."""
-    system_pods: bool = False
-    """Whether kube-system contains coredns, kube-proxy and metrics-server as simulated pods, like
-    in a cluster."""
     kubelet_events: bool = False
     """Whether kubelets write events of each container (Pulling, Pulled, Created, Started, Killing,
     BackOff). They help users, but tests seldom need them and they take time."""

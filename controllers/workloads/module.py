@@ -6,7 +6,7 @@ from typing import Any
 from inkube.controllers.workloads import installation
 from inkube.controllers.workloads.configuration import CONTROLLERS, Workloads
 from inkube.controllers.workloads.stages import kinds
-from inkube.kinds import ModuleHost, ModuleOption, ModuleParts
+from inkube.kinds import ModuleHost, ModuleOption, ModuleParts, options_of
 
 
 class SimulatedWorkloads:
@@ -16,6 +16,8 @@ class SimulatedWorkloads:
     about = "simulated nodes, and the stages of their pods"
     needs: Sequence[str] = ()
     options: Sequence[ModuleOption] = (ModuleOption("workloads", True),)
+    members: Sequence[ModuleOption] = tuple(each for each in options_of(Workloads) if each.group)
+    """The members of this option that the command line has as options of their own."""
     builds_at_start = True
 
     def build(self, host: ModuleHost) -> ModuleParts:

@@ -88,7 +88,7 @@ SHOWN = {
     "`apiserver_watch_list": "tests/apiserver/http/test_metrics.py",
     "`kubernetes_feature_enabled`": "tests/apiserver/http/test_metrics.py",
     "`running_managed_controllers`": "tests/apiserver/http/test_metrics.py",
-    "The Lease `apiserver-…`": "tests/controllers/core/test_servers_are_told_by_leases.py",
+    "The Lease `apiserver-…`": "tests/controllers/core/test_leases_of_servers.py",
     "Default objects": "test_default_objects",
     "After a deletion, only": "tests/apiserver/registry/test_service_ranges.py",
     "Devices are allocated only": "tests/controllers/workloads/test_devices_for_pods.py",

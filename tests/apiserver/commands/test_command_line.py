@@ -495,5 +495,5 @@ def test_a_pipe_is_no_data_file(tmp_path, monkeypatch, words):
 
 def test_the_options_of_workloads_have_the_defaults_of_their_fields():
     values = serve.make_context("serve", ["--workloads"]).params
-    given = {name: values[name] for name in serveoptions.OF_WORKLOADS}
+    given = {each.name: values[each.name] for each in serveoptions.of_workloads()}
     assert inkube.Workloads(**given) == inkube.Workloads()
