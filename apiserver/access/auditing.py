@@ -49,7 +49,8 @@ def _webhook(options: Options, config: Path, stack: AsyncExitStack) -> "auth.Aud
     stack.push_async_callback(client.close)
     limits_batches = options.audit_webhook_batch_throttle_enable
     sink = auth.AuditWebhook(
-        auth.Webhook(auth.webhookcalls.read(config), client, tries=1),
+        auth.webhookcalls.read(config),
+        client,
         auth.Batches(
             options.audit_webhook_mode,
             options.audit_webhook_batch_buffer_size,

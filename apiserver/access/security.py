@@ -195,9 +195,10 @@ def build(
         front_proxy=_front_proxy(options),
         sources=sources,
     )
-    constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
+    is_constrained = gates.is_on("ConstrainedImpersonation", options.release.minor)
+    modes = auth.impersonation.LastModes() if is_constrained else None
     answers_plainly = options.release.minor <= _ANSWERS_PLAINLY
-    guarded_access = GuardedAccess(authenticator, authorizer, samples, constrained, answers_plainly)
+    guarded_access = GuardedAccess(authenticator, authorizer, samples, modes, answers_plainly)
     return Security(
         access=OpenAccess(guarded_access) if is_open else guarded_access,
         authenticator=authenticator,

@@ -33,8 +33,8 @@ class GuardedAccess:
     authenticator: Authenticator
     authorizer: Authorizer
     samples: Samples
-    constrained_impersonation: bool = True
-    """Whether permissions of constrained impersonation are sufficient; see
+    last_modes: impersonation.LastModes | None
+    """None if permissions of constrained impersonation are not sufficient; see
     `impersonation.become`."""
     plain_text_errors: bool = False
     """Whether impersonation headers without a user name get the response 500 in plain text."""
@@ -70,15 +70,16 @@ class GuardedAccess:
         return user
 
     def _become(self, target: User, action: attributes.Attributes) -> tuple[User, str]:
-        if not self.constrained_impersonation:
-            return impersonation.become(target, action, self.authorizer, constrained=False)
+        last = self.last_modes
+        if last is None:
+            return impersonation.become(target, action, self.authorizer, last)
         become = lazy.named("inkube.apiserver.auth.impersonationmetrics", "become")
-        found: tuple[User, str] = become(target, action, self.authorizer, self.samples)
+        found: tuple[User, str] = become(target, action, self.authorizer, last, self.samples)
         return found
 
     def _impersonated_user(self, request: web.BaseRequest) -> User | None:
         try:
-            return impersonation.read(request.headers, constrained=self.constrained_impersonation)
+            return impersonation.read(request.headers, constrained=self.last_modes is not None)
         except StatusError as error:
             if self.plain_text_errors:
                 raise internal_in_plain(requests.raw_target(request), error.message) from None

@@ -9,16 +9,15 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Final, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from inkube.apiserver import http
-from inkube.apiserver.auth.outgoing import CallError
-from inkube.apiserver.auth.webhookcalls import Webhook
+from inkube.apiserver.auth.outgoing import CallError, Outgoing
+from inkube.apiserver.auth.webhookcalls import Target, Webhook
 from inkube.schemas.objects import Object
 
 logger = logging.getLogger("inkube.audit")
-_TRIES: Final = 5
-_FACTOR: Final = 1.5
 
 
 class Batches(NamedTuple):
@@ -42,12 +41,18 @@ class Batches(NamedTuple):
 class AuditWebhook:
     """Sends events to a webhook."""
 
-    def __init__(self, webhook: Webhook, batches: Batches) -> None:
-        self._webhook = webhook
+    def __init__(self, target: Target, client: Outgoing, batches: Batches) -> None:
+        self._closing = asyncio.Event()
+        self._webhook = Webhook(
+            target,
+            client,
+            delay=batches.delay,
+            repeats=lambda _: not self._closing.is_set(),
+            wait=partial(_until, self._closing),
+        )
         self._batches = batches
         self._events: list[Object] = []
         self._is_full = asyncio.Event()
-        self._closing = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
         self._tokens = float(batches.burst)
         self._filled_at = time.monotonic()
@@ -117,17 +122,10 @@ class AuditWebhook:
             "metadata": {},
             "items": list(members),
         }
-        delay = self._batches.delay
-        for attempt in range(1, _TRIES + 1):
-            try:
-                await self._webhook.send(events)
-            except CallError as error:
-                if attempt == _TRIES or self._closing.is_set():
-                    raise OSError(str(error)) from error
-            else:
-                return
-            await _until(self._closing, delay)
-            delay *= _FACTOR
+        try:
+            await self._webhook.send(events)
+        except CallError as error:
+            raise OSError(str(error)) from error
 
 
 async def _until(event: asyncio.Event, seconds: float) -> None:

@@ -3,11 +3,13 @@
 The requesting user needs, checked in this order: `impersonate-on:MODE:VERB` on the requested
 resource together with `impersonate:MODE` on the impersonated user (MODE is `associated-node`,
 `arbitrary-node`, `serviceaccount` or `user-info`), or plain `impersonate`. If all fail, the
-response is the rejection of the first. A mode never gives the group `system:masters`. Follows
+response is the rejection of the first. The mode in which the requesting user last succeeded comes
+before all others. A mode never gives the group `system:masters`. Follows
 apiserver/pkg/endpoints/filters/impersonation.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -34,6 +36,7 @@ PLAIN = "impersonate"
 _GROUP = "Impersonate-Group"
 _UID = "Impersonate-Uid"
 _EXTRA = "impersonate-extra-"
+_WRONG_ESCAPE = re.compile(r"%(?![0-9a-f]{2})")
 _NODE, _NODES = "system:node:", "system:nodes"
 _ASSOCIATED, _ARBITRARY = "associated-node", "arbitrary-node"
 _NODE_MODES = (_ASSOCIATED, _ARBITRARY)
@@ -41,6 +44,7 @@ _NODE_OF_ACCOUNT = "authentication.kubernetes.io/node-name"
 _KEYS_OF_ACCOUNT = "authentication.kubernetes.io/associated-node-keys"
 _MANY = 4
 """Groups or extra values from which on one permission for all of them is sufficient."""
+_MAX_LAST_MODES = 10_000
 _GROUP_OF_MODES = "authentication.k8s.io"
 Headers = CIMultiDictProxy[str]
 
@@ -58,7 +62,7 @@ def read(headers: Headers, *, constrained: bool = True) -> User | None:
     `constrained` as in `become`."""
     name = headers.get(USER, "")
     groups = tuple(headers.getall(_GROUP, ()))
-    user = User(name, headers.get(_UID, ""), groups, _extra(headers))
+    user = User(name, headers.get(_UID, ""), groups, extra_values(headers, (_EXTRA,)))
     if name:
         return user
     if not user.uid and not groups and not user.extra:
@@ -71,28 +75,53 @@ def read(headers: Headers, *, constrained: bool = True) -> User | None:
     raise error
 
 
-def _extra(headers: Headers) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def extra_values(
+    headers: Headers, prefixes: Sequence[str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the extra values of a user in the headers with these prefixes. A key whose escapes are
+    invalid stays as it is (unescapeExtraKey)."""
     extra: dict[str, list[str]] = {}
-    for key, value in headers.items():
-        if key.lower().startswith(_EXTRA):
-            extra.setdefault(unquote(key[len(_EXTRA) :].lower()), []).append(value)
+    for prefix in prefixes:
+        for header, value in headers.items():
+            if header.lower().startswith(prefix.lower()):
+                key = header[len(prefix) :].lower()
+                key = key if _WRONG_ESCAPE.search(key) else unquote(key)
+                extra.setdefault(key, []).append(value)
     return tuple((key, tuple(values)) for key, values in extra.items())
 
 
+class LastModes(dict[str, "_Mode"]):
+    """The modes in which users last impersonated others, by their names. At most 10,000
+    (newModeIndexCache)."""
+
+    def note(self, user: User, mode: "_Mode") -> None:
+        """Note a successful mode. The oldest entry makes room for another user."""
+        if user.name not in self and len(self) >= _MAX_LAST_MODES:
+            del self[next(iter(self))]
+        self[user.name] = mode
+
+
 def become(
-    target: User, attributes: Attributes, authorizer: Authorizer, *, constrained: bool = True
+    target: User, attributes: Attributes, authorizer: Authorizer, last: LastModes | None
 ) -> tuple[User, str]:
     """Return the user as whom the request continues, and the verb of the permission for it. Raises
     StatusError 403.
 
-    With `constrained` (the feature gate ConstrainedImpersonation), permissions for one mode of
+    With `last` (the feature gate ConstrainedImpersonation), permissions for one mode of
     impersonation are sufficient, besides the permission to impersonate in general.
     """
     first: Attributes | None = None
     reason = ""
-    for mode in _modes(target, attributes.user) if constrained else (_Mode(),):
+    requester = attributes.user
+    modes = [_Mode()]
+    if last is not None:
+        known = last.get(requester.name)
+        modes = sorted(_modes(target, requester), key=lambda mode: mode != known)
+    for mode in modes:
         denied = mode.first_denial(target, attributes, authorizer)
         if denied is None:
+            if last is not None:
+                last.note(requester, mode)
             return _as_user(target, mode), mode.verb
         if first is None:
             first, reason = denied
@@ -193,6 +222,8 @@ def _wrong_with_extra(target: User) -> str:
         if errors:
             why = fielderrors.joined(errors)
             return f"impersonating an invalid key in extra is not allowed: {why}"
+        if key != key.lower():
+            return f"impersonating a non-lowercase key in extra is not allowed: {quote(key)}"
         if "" in values:
             return "impersonating the empty string value in extra is not allowed"
     return ""

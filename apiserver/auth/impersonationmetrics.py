@@ -16,13 +16,17 @@ _CHECKS = "apiserver_impersonation_authorization_attempts"
 
 
 def become(
-    target: User, attributes: Attributes, authorizer: Authorizer, samples: Samples
+    target: User,
+    attributes: Attributes,
+    authorizer: Authorizer,
+    last: impersonation.LastModes,
+    samples: Samples,
 ) -> tuple[User, str]:
     """Return the same as `impersonation.become`, and record how it was decided. Raises StatusError
     403."""
     checks, begun = _Checks(authorizer), time.perf_counter()
     try:
-        user, verb = impersonation.become(target, attributes, checks)
+        user, verb = impersonation.become(target, attributes, checks, last)
     except StatusError:
         checks.record(samples)
         _record(samples, _ATTEMPTS, "", "denied", time.perf_counter() - begun)

@@ -8,7 +8,6 @@ apiserver/pkg/authentication/request/headerrequest.
 import weakref
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import unquote
 
 from aiohttp import web
 from cryptography import x509
@@ -16,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 from multidict import CIMultiDictProxy
 
-from inkube.apiserver.auth import tls
+from inkube.apiserver.auth import impersonation, tls
 from inkube.apiserver.auth.frontproxy import Names
 from inkube.apiserver.registry import User
 
@@ -70,13 +69,7 @@ class FrontProxy:
         groups = tuple(
             value for header in self._names.groups for value in headers.getall(header, ())
         )
-        extra: dict[str, list[str]] = {}
-        for prefix in self._names.extras:
-            for header, value in headers.items():
-                if header.lower().startswith(prefix.lower()):
-                    key = unquote(header[len(prefix) :].lower())
-                    extra.setdefault(key, []).append(value)
-        extras = tuple((key, tuple(values)) for key, values in extra.items())
+        extras = impersonation.extra_values(headers, self._names.extras)
         return User(name, _first(headers, self._names.uids), groups, extras)
 
 

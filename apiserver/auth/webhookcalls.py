@@ -7,9 +7,11 @@ Follows apiserver/pkg/util/webhook (webhook.go) and client-go/tools/clientcmd.
 import asyncio
 import base64
 import ssl
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from inkube.apiserver import http
 from inkube.apiserver.auth import frontproxy
@@ -111,46 +113,70 @@ def headers_of(path: Path, user: Object) -> dict[str, str]:
     return {}
 
 
+def _passes(error: CallError) -> bool:
+    """Return whether a call that fails so may succeed later (DefaultShouldRetry)."""
+    return error.code in _REPEATED
+
+
 class Webhook:
-    """Sends reviews to one webhook. `seconds` is the limit of a call with all its repetitions,
-    `tries` their number. `observe` is called with the result (`result_of`) and the seconds of
-    each."""
+    """Sends reviews to one webhook. `seconds` is the limit of one call, `delay` the time before the
+    second one.
+
+    `observe` is called with the result (`result_of`) and the seconds of each call. `repeats`
+    returns whether an error is followed by another call, and `wait` waits for it.
+    """
 
     def __init__(
         self,
         target: Target,
         client: Outgoing,
         seconds: float = SECONDS,
-        tries: int = _TRIES,
+        *,
+        delay: float = _DELAY,
         observe: Callable[[str, float], None] = lambda result, seconds: None,
+        repeats: Callable[[CallError], bool] = _passes,
+        wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._url = _called(target.url, seconds)
         self._target = target
         self._client = client
         self._seconds = seconds
-        self._tries = tries
+        self._delay = delay
         self._observe = observe
+        self._repeats = repeats
+        self._wait = wait
 
     async def send(self, document: Object) -> Object:
-        """Send an object, and return that of the answer. Repeats the call after errors that pass.
-        Raises CallError."""
-        clock = asyncio.get_running_loop().time
-        deadline, delay = clock() + self._seconds, _DELAY
-        for attempt in range(self._tries):
-            begun = clock()
+        """Send an object, and return that of the answer. Repeats the call after some errors. Raises
+        CallError."""
+        delay = self._delay
+        for _ in range(_TRIES - 1):
             try:
-                url, context, options = self._target
-                left = max(deadline - begun, 0.001)
-                found = await self._client.post(url, context, left, document, options)
-                self._observe("success", clock() - begun)
-                return found
+                return await self._call(document)
             except CallError as error:
-                self._observe(result_of(error), clock() - begun)
-                is_last = attempt == self._tries - 1 or clock() + delay > deadline
-                if error.code not in _REPEATED or is_last:
+                if not self._repeats(error):
                     raise
-            await asyncio.sleep(delay)
+            await self._wait(delay)
             delay *= _FACTOR
-        raise AssertionError("unreachable: the last attempt returns or raises")
+        return await self._call(document)
+
+    async def _call(self, document: Object) -> Object:
+        begun, result = time.perf_counter(), "success"
+        _, context, options = self._target
+        try:
+            return await self._client.post(self._url, context, self._seconds, document, options)
+        except CallError as error:
+            result = result_of(error)
+            raise
+        finally:
+            self._observe(result, time.perf_counter() - begun)
+
+
+def _called(server: str, seconds: float) -> str:
+    """Return the URL of a call, with its limit as client-go's REST client sends it."""
+    url = urlsplit(server)
+    limit = f"timeout={golang.gotime.format_duration(round(seconds * 1e9))}"
+    return urlunsplit((url.scheme, url.netloc, f"/{url.path.strip('/')}", limit, ""))
 
 
 def result_of(error: CallError) -> str:

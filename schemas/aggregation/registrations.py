@@ -26,7 +26,7 @@ GROUP_PRIORITIES = {
     "rbac.authorization.k8s.io": 17000, "storage.k8s.io": 16800, "apiextensions.k8s.io": 16700,
     "admissionregistration.k8s.io": 16700, "scheduling.k8s.io": 16600,
     "coordination.k8s.io": 16500, "node.k8s.io": 16300, "discovery.k8s.io": 16200,
-    "flowcontrol.apiserver.k8s.io": 16100, "resource.k8s.io": 15900,
+    "resource.k8s.io": 16200, "flowcontrol.apiserver.k8s.io": 16100,
 }  # fmt: skip
 """The priorities of the groups that the server serves itself (aggregator.go,
 defaultGenericAPIServicePriorities)."""
@@ -34,7 +34,7 @@ _VERSION_PRIORITIES = {
     ("", "v1"): 1,
     ("autoscaling", "v2"): 30,
     ("flowcontrol.apiserver.k8s.io", "v1"): 21,
-    ("resource.k8s.io", "v1"): 20,
+    ("resource.k8s.io", "v1"): 21,
 }
 FIRST_PRIORITY = 20000
 """The priority of the group of APIServices, which precedes all others."""

@@ -41,6 +41,7 @@ SHOWN = {
     "`%.Nf`": "test_expressions",
     "If a client closes": "tests/apiserver/http/test_clients_that_leave.py",
     "Malformed HTTP": "test_malformed_http",
+    "`serverAddressByClientCIDRs`": "test_version",
     "HTTP/2": "test_protocols_of_tls",
     "Watches accept": "tests/apiserver/watching/test_shared_streams.py",
     "The admission plugin ServiceAccount": "tests/apiserver/admission/test_accounts_of_pods.py",
@@ -351,6 +352,9 @@ async def test_version(session):
         found = await answer.json()
     assert found["gitVersion"] == "v1.36.2+inkube"
     assert any("inkube" in name for name in found)
+    async with session.get("/api", headers={"Host": "localhost:7"}) as answer:
+        [addresses] = (await answer.json())["serverAddressByClientCIDRs"]
+    assert addresses["serverAddress"] == "localhost:7"
 
 
 def test_configurations_that_are_not_supported(tmp_path):

@@ -5,9 +5,11 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from inkube.apiserver.auth import AlwaysAllow, impersonation, impersonationmetrics
 from inkube.apiserver.auth.attributes import Attributes, Decision
+from inkube.apiserver.auth.impersonation import LastModes
 from inkube.apiserver.registry import Samples, User
 from inkube.schemas.status import StatusError
 
@@ -32,9 +34,14 @@ def every_mode(attributes: Attributes) -> bool:
     return attributes.verb != "impersonate"
 
 
-def become(target: User, authorizer: Authorizer, user: User | None = None) -> tuple[User, str]:
+def become(
+    target: User,
+    authorizer: Authorizer,
+    user: User | None = None,
+    last: LastModes | None = None,
+) -> tuple[User, str]:
     action = Attributes(user or User("agent"), "list", version="v1", resource="pods")
-    return impersonation.become(target, action, authorizer)
+    return impersonation.become(target, action, authorizer, LastModes() if last is None else last)
 
 
 @given(
@@ -60,9 +67,10 @@ def test_attempts_and_their_permission_checks_are_counted_by_mode() -> None:
     samples, prefix = Samples(), "apiserver_impersonation_"
     action = Attributes(User("agent"), "list", version="v1", resource="pods")
     jane = User("jane")
-    impersonationmetrics.become(jane, action, Authorizer(every_mode), samples)
+    last, nobody = LastModes(), Authorizer(lambda attributes: False)
+    impersonationmetrics.become(jane, action, Authorizer(every_mode), last, samples)
     with pytest.raises(StatusError):
-        impersonationmetrics.become(jane, action, Authorizer(lambda attributes: False), samples)
+        impersonationmetrics.become(jane, action, nobody, last, samples)
     counted = {
         ("attempts_total", "user-info", "allowed"): 1,
         ("attempts_total", "", "denied"): 1,
@@ -88,6 +96,7 @@ def test_the_refusal_of_administrators_has_its_text() -> None:
     [
         ("", "v", "impersonating the empty string key in extra is not allowed"),
         ("plain", "v", "impersonating an invalid key in extra is not allowed: extra.key: Invalid"),
+        ("example.com/A", "v", 'impersonating a non-lowercase key in extra is not allowed: "exa'),
         ("example.com/a", "", "impersonating the empty string value in extra is not allowed"),
     ],
 )
@@ -129,3 +138,36 @@ def test_one_permission_for_all_groups_is_sufficient_for_many(
     else:
         with pytest.raises(StatusError, match="cannot impersonate:user-info resource"):
             become(target, Authorizer(allows))
+
+
+def test_the_mode_of_the_last_success_of_a_user_comes_first() -> None:
+    modes = LastModes()
+    authorizer = Authorizer(lambda attributes: attributes.verb == "impersonate")
+
+    def first_verb(user: str) -> str:
+        authorizer.asked.clear()
+        verb = become(User("jane"), authorizer, User(user), modes)[1]
+        assert verb == "impersonate"
+        return authorizer.asked[0].verb
+
+    assert [first_verb("a"), first_verb("a"), first_verb("b")] == [
+        "impersonate-on:user-info:list", "impersonate", "impersonate-on:user-info:list",
+    ]  # fmt: skip
+    nobody = Authorizer(lambda attributes: False)
+    with pytest.raises(StatusError, match='"a" cannot impersonate resource "users"'):
+        become(User("jane"), nobody, User("a"), modes)
+    with pytest.raises(StatusError, match="cannot impersonate-on:user-info:list"):
+        become(User("jane"), nobody, User("c"), modes)
+    everything = Authorizer(lambda attributes: True)
+    assert become(User("jane"), everything, User("a"), modes)[1] == "impersonate"
+    assert become(User("jane"), everything, User("c"), modes)[1] == "impersonate:user-info"
+
+
+@pytest.mark.parametrize(("name", "key"), [("x%2fY", "x/y"), ("%zz%41", "%zz%41"), ("%41", "A")])
+def test_keys_of_extra_values_are_unescaped_as_a_whole_or_not_at_all(name: str, key: str) -> None:
+    headers = CIMultiDictProxy(
+        CIMultiDict({"Impersonate-User": "u", f"Impersonate-Extra-{name}": "v"})
+    )
+    user = impersonation.read(headers)
+    assert user is not None
+    assert user.extra == ((key, ("v",)),)

@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from inkube import APIServer
-from inkube.apiserver.auth import Outgoing, Webhook
+from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.auth.auditwebhook import AuditWebhook, Batches
 from inkube.apiserver.auth.webhookcalls import Target
 from inkube.apiserver.http import audit, auditfiles, auditpolicy, requests
@@ -442,6 +442,7 @@ async def audit_webhook(folder, accept):
     kubeconfig."""
 
     async def answer(request):
+        assert request.path_qs == "/audit?timeout=30s"
         code = await accept(await request.json())
         return web.Response(status=code or 200)
 
@@ -449,7 +450,7 @@ async def audit_webhook(folder, accept):
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     config = folder / "webhook"
-    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}/audit"}
+    cluster = {"server": f"http://127.0.0.1:{runner.addresses[0][1]}/audit/?dropped"}
     config.write_text(json.dumps({"clusters": [{"name": "", "cluster": cluster}]}))
     try:
         yield config
@@ -546,7 +547,7 @@ async def test_a_strict_webhook_that_fails_ends_requests(tmp_path, web_of):
 @pytest.mark.asyncio
 async def test_events_beyond_the_buffer_are_refused():
     target = Target("http://127.0.0.1:1", ssl.create_default_context(), {})
-    sink = AuditWebhook(Webhook(target, Outgoing()), Batches(mode="blocking", buffer=2))
+    sink = AuditWebhook(target, Outgoing(), Batches(mode="blocking", buffer=2))
     sink.append({"auditID": "1"})
     sink.append({"auditID": "2"})
     with pytest.raises(OSError, match="audit buffer queue blocked"):
