@@ -14,7 +14,8 @@ class PluginRounds:
     """The hooks that one plugin has called for a write, and those that it calls in round two.
 
     A hook is a webhook or a policy. Hooks with `reinvocationPolicy: IfNeeded` are called again if
-    the object changed after their call. The second round calls no hook for the first time
+    the object changed after their call, and a policy also if it changed the object itself. The
+    second round calls no hook for the first time
     (plugin/webhook/mutating/reinvocationcontext.go, plugin/policy/mutating/reinvocationcontext.go).
     """
 

@@ -51,18 +51,14 @@ class MutatingPolicy(CompiledPolicy):
     def change(
         self, values: Mapping[str, Any], typed: TypedSchema, decode: Callable[[Object], Object]
     ) -> tuple[Object, list[str]]:
-        """Return the changed object, and the error of each mutation that failed.
+        """Return the changed object, and the error of each mutation that failed, for a request to
+        which the policy `applies`.
 
         Each mutation receives the result of those before it, which `decode` made an object of the
         kind; after one that failed, the others are applied all the same. Raises the errors of
         `decode`.
         """
         obj: Object = values["object"]
-        try:
-            if not self.applies(values):
-                return obj, []
-        except CelError as error:
-            return obj, [str(error)]
         failures = []
         for kind, expression in self._mutations:
             now = {**values, "object": obj}

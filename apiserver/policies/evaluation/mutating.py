@@ -11,6 +11,7 @@ from inkube.apiserver.policies.evaluation.judging import BoundPolicies, ConfigEr
 from inkube.apiserver.registry import Write, attributes, keys, refused
 from inkube.schemas import status
 from inkube.schemas.builtin import connects, decoding
+from inkube.schemas.cel import CelError
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
@@ -89,21 +90,27 @@ class Mutator(BoundPolicies):
         return invocations, failures
 
     async def _change(self, invocation: "_Invocation", write: Write) -> list[str]:
-        """Apply a policy with one of its parameters. Return the errors of its mutations."""
+        """Apply a policy with one of its parameters. Return the errors of its conditions and
+        mutations."""
         invoked = write.rounds_of("MutatingAdmissionPolicy")
-        if not invoked.needs_call(invocation.key):
-            return []
         policy, served = invocation.policy, invocation.served
         values = {**await self.values(write, served), "params": invocation.params}
+        try:
+            if not await answered(partial(policy.applies, values)):
+                return []
+        except CelError as error:
+            return [str(error)]
+        if not invoked.needs_call(invocation.key):
+            return []
         before = values["object"]
         schema, decode = _typed(write, served), partial(_between, write, served)
         changed, failures = await answered(partial(policy.change, values, schema, decode))
+        if policy.reinvoked:  # before its change is noted, which calls the policy itself again, too
+            invoked.mark_called(invocation.key)
         if changed is not before and changed != before:
             fresh: Object = orjson.loads(orjson.dumps(changed))
             await attributes.put(write, _decoded(write, served, fresh), served)
             invoked.mark_changed()
-        if policy.reinvoked:
-            invoked.mark_called(invocation.key)
         return failures
 
 

@@ -152,12 +152,13 @@ async def test_mutations_are_compiled_when_the_policy_is_made(server, mutation, 
     assert why in caught.value.message
 
 
+def when(label):
+    return f"has(object.metadata.labels) && '{label}' in object.metadata.labels"
+
+
 def counting(name, label, condition, reinvocation):
     """Return a policy that counts in a label how often it changed an object, and its binding."""
-    count = (
-        f"has(object.metadata.labels) && '{label}' in object.metadata.labels"
-        f" ? string(int(object.metadata.labels['{label}']) + 1) : '1'"
-    )
+    count = f"{when(label)} ? string(int(object.metadata.labels['{label}']) + 1) : '1'"
     made = policy(
         applied(f"Object{{metadata: Object.metadata{{labels: {{'{label}': {count}}}}}}}"),
         reinvocationPolicy=reinvocation,
@@ -168,27 +169,89 @@ def counting(name, label, condition, reinvocation):
 
 
 @pytest.mark.asyncio
-@pytest.mark.parametrize(("reinvocation", "times"), [("IfNeeded", "2"), ("Never", "1")])
-async def test_a_policy_is_evaluated_again_after_a_later_change_of_the_object(
-    server, reinvocation, times
+@pytest.mark.parametrize(
+    ("policies", "labels"),
+    [
+        pytest.param([("a", "true", "Never")], {"a": "1"}, id="once"),
+        pytest.param([("a", "true", "IfNeeded")], {"a": "2"}, id="after its own change"),
+        pytest.param(
+            [("a", "true", "IfNeeded"), ("b", "true", "Never")],
+            {"a": "2", "b": "1"},
+            id="after a later change",
+        ),
+        pytest.param(
+            [("a", "true", "Never"), ("b", "true", "IfNeeded")],
+            {"a": "1", "b": "2"},
+            id="after an earlier change",
+        ),
+        pytest.param(
+            [("a", when("b"), "IfNeeded"), ("b", "true", "IfNeeded")],
+            {"b": "2"},
+            id="not for the first time",
+        ),
+        pytest.param(
+            [("a", f"!({when('b')})", "IfNeeded"), ("b", "true", "Never")],
+            {"a": "1", "b": "1"},
+            id="not without its conditions",
+        ),
+    ],
+)
+async def test_policies_that_were_called_are_called_once_more_after_any_change(
+    server, policies, labels
 ):
-    for obj in (
-        *counting("a", "first", "true", reinvocation),
-        *counting("b", "second", "true", "Never"),
-    ):
-        await server.client.create(obj)
+    for name, condition, reinvocation in policies:
+        for obj in counting(name, name, condition, reinvocation):
+            await server.client.create(obj)
     made = await server.client.create(deployment())
-    assert made["metadata"]["labels"] == {"first": times, "second": "1"}
+    assert made["metadata"]["labels"] == labels
 
 
 @pytest.mark.asyncio
-async def test_a_reinvocation_calls_only_policies_that_were_called_before(server):
-    late, late_binding = counting("a", "first", "true", "IfNeeded")
-    late["spec"]["matchConstraints"]["objectSelector"] = {"matchLabels": {"second": "1"}}
-    for obj in (late, late_binding, *counting("b", "second", "true", "IfNeeded")):
-        await server.client.create(obj)
-    made = await server.client.create(deployment())
-    assert made["metadata"]["labels"] == {"second": "1"}
+async def test_a_second_call_can_refuse_what_the_first_one_made(server):
+    removing = patched("[JSONPatch{op: 'remove', path: '/spec/paused'}]")
+    await server.client.create(policy(removing, reinvocationPolicy="IfNeeded"))
+    await server.client.create(BINDING)
+    paused = deployment()
+    paused["spec"]["paused"] = True
+    with pytest.raises(StatusError) as caught:
+        await server.client.create(paused)
+    assert caught.value.message.endswith("Unable to remove nonexistent key: paused: missing value")
+
+
+@pytest.mark.asyncio
+async def test_conditions_are_evaluated_again_also_of_policies_that_are_not_called_again(server):
+    failing = f"!({when('b')}) || object.metadata.labels['b'] == object.metadata.labels['c']"
+    for name, condition in (("a", failing), ("b", "true")):
+        for obj in counting(name, name, condition, "Never"):
+            await server.client.create(obj)
+    with pytest.raises(StatusError) as caught:
+        await server.client.create(deployment())
+    assert caught.value.code == 403
+    assert "no such key: c" in caught.value.message
+
+
+@pytest.mark.asyncio
+async def test_policies_that_see_an_object_in_different_versions_all_change_it(server):
+    """kube-apiserver loses the changes in all versions but that of the last policy."""
+    for name, version in (("a", "v1"), ("b", "v2")):
+        made, binding = counting(name, name, "true", "Never")
+        (rule,) = made["spec"]["matchConstraints"]["resourceRules"]
+        rule |= {
+            "apiGroups": ["autoscaling"], "apiVersions": [version],
+            "resources": ["horizontalpodautoscalers"],
+        }  # fmt: skip
+        await server.client.create(made)
+        await server.client.create(binding)
+    autoscaler = {
+        "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h", "namespace": "default"},
+        "spec": {
+            "maxReplicas": 2,
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        },
+    }  # fmt: skip
+    made = await server.client.create(autoscaler)
+    assert made["metadata"]["labels"] == {"a": "1", "b": "1"}
 
 
 @pytest.mark.asyncio
