@@ -205,7 +205,7 @@ class Handlers:
             query = query._replace(match="Exact")
         listing.matcher(exchange.request, query)  # selectors are checked before options
         request, options = await self._delete_options(exchange)
-        page = await listing.find(self._registry, request, query)
+        page = await listing.find(self._registry, request, query, in_pages=True)
         change, all_of_them = (
             changes.Delete(options),
             request._replace(verb="delete", subresource="", in_collection=True),

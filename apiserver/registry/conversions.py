@@ -5,6 +5,8 @@ cost is one access to `Resource.converter`. For a kind with a converter, this mo
 versions that a request needs, in batches, before other code reads them.
 """
 
+import math
+import time
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -50,6 +52,24 @@ async def shown(
         entry if obj is entry.value else _entry(entry, obj)
         for entry, obj in zip(entries, objects, strict=True)
     ]
+
+
+def not_ready(
+    resource: Resource, served: Served, entries: Sequence[Entry], error: status.StatusError
+) -> status.StatusError:
+    """Return the error of a list or watch whose entries could not be converted.
+
+    The reference reads both from a cache for each version. The cache begins with all objects that
+    are older than the definition. Until these can be converted, it returns 429
+    (storage/cacher/cacher.go, util.go); later objects leave the error as it is.
+    """
+    if resource.converter is None or all(entry.revision > resource.since for entry in entries):
+        return error
+    age = time.monotonic() - resource.installed
+    seconds = min(30, int(math.exp(0.06 * min(age, 60))))
+    kind = f"{served.api_version}, Kind={served.kind}"
+    text = f"storage is (re)initializing: failed to list {kind}: {error.message}"
+    return status.too_many_requests(text, seconds)
 
 
 def _entry(entry: Entry, obj: Object) -> Entry:

@@ -1,10 +1,10 @@
 """Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.registry import continuation, versions
+from inkube.apiserver.registry import continuation, conversions, versions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.requests import ListOptions, Request
 from inkube.schemas import selectors, status
@@ -14,6 +14,7 @@ from inkube.storage import Page as StoredPage
 from inkube.storage import errors as storage_errors
 
 Matcher = Callable[[Object], bool]
+_Show = Callable[[Registry, Request, Sequence[Entry]], Awaitable[Sequence[Entry]]]
 
 # Objects tested in a row before the event loop serves other requests. Each counts once more for
 # this number of its bytes, because its JSON is decoded: a slice is at most 10 ms of work.
@@ -62,19 +63,38 @@ def single_name(request: Request, options: ListOptions) -> str:
     return selectors.selected_name(options.fields) if options.fields else ""
 
 
-async def find(registry: Registry, request: Request, options: ListOptions) -> Page:
-    """Return the page that the options request. Raises StatusError."""
+async def from_cache(
+    registry: Registry, request: Request, entries: Sequence[Entry]
+) -> Sequence[Entry]:
+    """Return the entries in the request's version, as `Registry.shown`. Raises StatusError 429 if
+    objects that are older than the definition cannot be converted, and 500 for others."""
+    try:
+        return await registry.shown(request, entries)
+    except status.StatusError as error:
+        raise conversions.not_ready(request.resource, request.served, entries, error) from error
+
+
+async def find(
+    registry: Registry, request: Request, options: ListOptions, *, in_pages: bool = False
+) -> Page:
+    """Return the page that the options request. Raises StatusError.
+
+    `in_pages`: the reference reads the list in pages, also without a limit.
+    """
     store = registry.store
     for key in store.damaged(request.resource.key(request.namespace, "")):
         request.warn(f"{key} is damaged and left out")
     matches = matcher(request, options)
     name = single_name(request, options)
+    # pages of all objects come from etcd, others from the cache (storage/cacher/delegator.go)
+    of_log = (options.limit > 0 or in_pages) and not options.labels and not options.fields
+    show = Registry.shown if of_log else from_cache
     cached = options.resource_version == "0" and not request.resource.definition.is_uncached
     if cached:
         options = options._replace(limit=0)  # cacher.go, computeListLimit
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
-        return await _page(registry, request, options, matches)
+        return await _page(registry, request, options, matches, show)
     await versions.settle(store, options.resource_version, versions.of_list)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
@@ -87,7 +107,7 @@ async def find(registry: Registry, request: Request, options: ListOptions) -> Pa
     revision = store.revision
     if request.resource.is_view:
         entries, matches = _selected_stored(entries, matches), None
-    entries = await registry.shown(request, entries)
+    entries = await show(registry, request, entries)
     return Page(await selected(request, entries, matches), revision)
 
 
@@ -101,11 +121,15 @@ async def past(registry: Registry, request: Request, changes: int) -> Entry:
 
 
 async def _page(
-    registry: Registry, request: Request, options: ListOptions, matches: Matcher | None
+    registry: Registry,
+    request: Request,
+    options: ListOptions,
+    matches: Matcher | None,
+    show: _Show,
 ) -> Page:
     """Return at most `limit` matching entries at one revision, after the token's key.
 
-    Reads no more slices than it needs for them.
+    Reads no more slices than it needs for them. `show` returns them in the request's version.
     """
     store, prefix = registry.store, request.resource.key(request.namespace, "")
     after, revision = await _start_of(options, store)
@@ -126,7 +150,7 @@ async def _page(
             if limit > 0:  # do not convert entries beyond the page
                 left += max(0, len(stored) - (limit - len(shown)))
                 stored = stored[: limit - len(shown)]
-        entries = await registry.shown(request, stored)
+        entries = await show(registry, request, stored)
         if matches is None and not shown and len(entries) == limit:  # use the list without a copy
             return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):

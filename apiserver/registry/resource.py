@@ -1,6 +1,7 @@
 """A kind as it is served: its definition with its strategy, its wording and, if its versions need
 one, its converter."""
 
+import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -75,6 +76,7 @@ class Resource:
         self.namespaced = definition.namespaced
         self.is_namespaces = (self.group, self.plural) == ("", "namespaces")
         self.since = since
+        self.installed = time.monotonic()
         serve = serve or crds.CustomServed
         self.versions = {each.name: serve(definition, each) for each in definition.versions}
         self.also = also

@@ -11,6 +11,7 @@ from inkube.apiserver.webhooks.calls import conversion
 from inkube.schemas.status import StatusError
 
 V1, V2 = "example.com/v1/boats", "example.com/v2/boats"
+CRDS = "apiextensions.k8s.io/v1/customresourcedefinitions"
 FIELDS = {"v1": "length", "v2": "meters"}
 
 
@@ -248,3 +249,40 @@ async def _refused(client, converter, spoil):
 async def test_a_bad_answer_is_a_500_without_a_reason(client, converter, answer, text):
     found = await _refused(client, converter, lambda response: response.update(answer))
     assert found == text
+
+
+def refuse(response):
+    response["result"] = {"status": "Failure", "message": "no"}
+
+
+LISTS = [("GET", ""), ("GET", "?labelSelector=a"), ("GET", "?limit=1&labelSelector=a=b")]
+LISTS += [("GET", "?watch=1"), ("GET", "?resourceVersion=0"), ("DELETE", "?labelSelector=a=b")]
+PAGES = [("GET", "?limit=1"), ("GET", "?limit=1&resourceVersion=0"), ("DELETE", ""), ("GET", "/a")]
+
+
+async def test_lists_wait_for_objects_that_are_older_than_the_definition(converter, web_of):
+    """kube-apiserver reads them from a cache that begins once these objects can be converted."""
+    path, crd = "/apis/example.com/v2/boats", definition(converter.url)
+    async with APIServer() as server, web_of(server) as web:
+        await server.client.create(crd)
+        await server.settled()
+        await server.client.create(boat("a"))
+        converter.spoil = refuse
+        for method, query in LISTS + PAGES:
+            assert (await web.ask(method, path + query)).code == 500, query
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "changed"
+        await server.client.patch(CRDS, "boats.example.com", patch={"spec": crd["spec"]})
+        await server.settled()
+        for method, query in LISTS:
+            found = await web.ask(method, path + query)
+            assert (found.code, found.headers["Retry-After"]) == (429, "1"), query
+            assert found.json["message"] == (
+                "storage is (re)initializing: failed to list example.com/v2, Kind=Boat: "
+                "conversion webhook for example.com/v1, Kind=Boat failed: no"
+            )
+        for method, query in PAGES:
+            assert (await web.ask(method, path + query)).code == 500, query
+        assert (await web.ask("GET", path + "?fieldSelector=metadata.name=b")).json["items"] == []
+        converter.spoil = lambda response: None
+        for method, query in LISTS[:3]:
+            assert (await web.ask(method, path + query)).code == 200, query
