@@ -8,7 +8,6 @@ shows the cost of that.
 """
 
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -81,15 +80,9 @@ def theirs(rule: str, value: dict[str, Any]) -> Callable[[], object] | None:
 
 
 def seconds(function: Callable[[], object], count: int) -> float:
-    """Return the seconds of one call, the median of some rounds."""
+    """Return the seconds of one evaluation."""
     assert function() is True
-    found = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        for _ in range(count):
-            function()
-        found.append((time.perf_counter() - start) / count)
-    return statistics.median(found)
+    return figures.seconds(function, ROUNDS, count)
 
 
 def measured(rule: str, schema: dict[str, Any], value: dict[str, Any]) -> tuple[float, float]:

@@ -6,15 +6,15 @@ load of the machine affects both.
 """
 
 import contextlib
-import http.client
 import json
 import statistics
 import time
 from collections.abc import Iterable
 from contextlib import closing
 
-from benchmarks import figures, load, servers
+from benchmarks import figures, load, objects, servers
 from benchmarks.figures import Figure
+from benchmarks.objects import Object
 from benchmarks.servers import Request, Server
 
 REPOSITORIES = 1_000
@@ -35,7 +35,8 @@ def measure() -> Iterable[Figure]:
         with closing(server.connect()) as connection:
             servers.ask(connection, Request("POST", HOSTS, _host()))
         started = time.perf_counter()
-        load.send(server.port, (Request("POST", COLLECTION, _bad(n)).raw for n in _numbers()))
+        repositories = (Request("POST", COLLECTION, _bad(n)).raw for n in range(REPOSITORIES))
+        load.send(server.port, repositories)
         yield _told(server, started)
         answers(WARM_UP, server, idle)  # opens connections and fills caches
         before = server.cpu_seconds
@@ -50,14 +51,10 @@ def answers(count: int, *asked: Server) -> list[list[float]]:
     """Return the milliseconds of each GET for each server."""
     with contextlib.ExitStack() as stack:
         connections = [stack.enter_context(closing(server.connect())) for server in asked]
-        rounds = [[_answer(each) for each in connections] for _ in range(count)]
+        rounds = [
+            [servers.timed(each, READ)[0] * 1000 for each in connections] for _ in range(count)
+        ]
     return [list(found) for found in zip(*rounds, strict=True)]
-
-
-def _answer(connection: http.client.HTTPConnection) -> float:
-    started = time.perf_counter()
-    servers.ask(connection, READ)
-    return (time.perf_counter() - started) * 1000
 
 
 def _told(server: Server, started: float) -> Figure:
@@ -81,30 +78,19 @@ def _p99(found: list[float]) -> float:
     return statistics.quantiles(found, n=100)[98]
 
 
-def _numbers() -> range:
-    return range(REPOSITORIES)
-
-
-def _host() -> dict[str, object]:
-    return {
-        "apiVersion": "world.inkube.dev/v1",
-        "kind": "GitHost",
-        "metadata": {"name": HOST},
-        "spec": {
-            "repositories": [{"path": "team/dashboards", "branches": ["main"]}],
-            "outage": {"delayMilliseconds": round(DELAY * 1000)},
-        },
+def _host() -> Object:
+    spec = {
+        "repositories": [{"path": "team/dashboards", "branches": ["main"]}],
+        "outage": {"delayMilliseconds": round(DELAY * 1000)},
     }
+    return objects.new("world.inkube.dev/v1", "GitHost", HOST, spec=spec)
 
 
-def _bad(number: int) -> dict[str, object]:
+def _bad(number: int) -> Object:
     git = {"url": f"https://{HOST}/team/dashboards", "branch": f"gone-{number}"}
-    return {
-        "apiVersion": "provisioning.grafana.app/v0alpha1",
-        "kind": "Repository",
-        "metadata": {"name": f"repository-{number:04}"},
-        "spec": {"title": "Bad", "type": "git", "git": git},
-    }
+    spec = {"title": "Bad", "type": "git", "git": git}
+    api_version = "provisioning.grafana.app/v0alpha1"
+    return objects.new(api_version, "Repository", f"repository-{number:04}", spec=spec)
 
 
 if __name__ == "__main__":

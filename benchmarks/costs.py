@@ -130,7 +130,7 @@ def _secured() -> Figure:
     return Figure("GET over TLS, per second of CPU", ratio, "x plain", at_least=0.65, note=note)
 
 
-def _numbered(request: Request) -> Make:
+def numbered(request: Request) -> Make:
     """Return requests that differ only in the number after `new-`, created at a low cost."""
     raw = request.raw
     return lambda: raw.replace(b"new-00000000", b"new-%08d" % next(_NUMBERS))
@@ -146,7 +146,7 @@ def creates() -> dict[str, Sort]:
         "refused create": (Request("POST", COLLECTION, wrong), b"422"),
     }
     return {
-        name: Sort(_numbered(request), wanted, greeting=GREETING)
+        name: Sort(numbered(request), wanted, greeting=GREETING)
         for name, (request, wanted) in requests.items()
     }
 
@@ -160,7 +160,7 @@ def built_in() -> dict[str, Sort]:
         ("Deployment", f"{deployments}/deployments", deployment("new-00000000")),
     ):
         for what, query in (("create", ""), ("dry run", "?dryRun=All")):
-            make = _numbered(Request("POST", path + query, body))
+            make = numbered(Request("POST", path + query, body))
             found[f"{what} of a {name}"] = Sort(make, b"201", greeting=GREETING)
     return found
 
@@ -250,7 +250,7 @@ def _unchanged(server: Server) -> Iterable[Figure]:
 
 def _alone(server: Server) -> Iterable[Figure]:
     """Measure one client with one create at a time, so that each step adds to the time."""
-    make = _numbered(Request("POST", COLLECTION, thing("new-00000000")))
+    make = numbered(Request("POST", COLLECTION, thing("new-00000000")))
     inserts, stored, kept = [], [], []
     with servers.inkube() as memory, _a_table() as insert:
         installed(memory, definition())
@@ -294,7 +294,7 @@ def _lists(server: Server) -> Iterable[Figure]:
             body = {"metadata": meta, "data": {"text": "x" * 500}}
             servers.ask(connection, Request("POST", LISTED.partition("?")[0], body))
     page = Request("GET", LISTED).raw
-    table = page.replace(b"Host:", b"Accept: %s\r\nHost:" % TABLE.encode())
+    table = Request("GET", LISTED, accept=TABLE).raw
     whole = Request("GET", LISTED.partition("?")[0]).raw
     packed = whole.replace(b"Host:", b"Accept-Encoding: gzip\r\nHost:")
     found = costs(
@@ -338,8 +338,8 @@ def _walk(server: Server, connection: HTTPConnection, accept: str, include: str)
     token, pages, before = "", 0, server.cpu_seconds
     while token or not pages:
         query = f"&includeObject={include}&continue={token}"
-        connection.request("GET", LISTED + query, headers={"Accept": accept})
-        metadata = json.loads(connection.getresponse().read())["metadata"]
+        page = servers.ask(connection, Request("GET", LISTED + query, accept=accept))
+        metadata = json.loads(page)["metadata"]
         token, pages = metadata.get("continue", ""), pages + 1
     return (server.cpu_seconds - before) / pages * 1e6
 

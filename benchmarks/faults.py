@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 
-from benchmarks import figures
+from benchmarks import figures, objects
 from benchmarks.figures import Figure
 from inkube import APIServer
 from inkube.apiserver.http import requests
@@ -30,13 +30,9 @@ async def _measure() -> tuple[float, float]:
         get = await _get(server)
         for number in range(FAULTS):
             match = {"verbs": ["update"], "resources": ["configmaps"], "names": [f"n{number}"]}
+            spec = {"match": match, "answer": {"code": 500}}
             await server.client.create(
-                {
-                    "apiVersion": "world.inkube.dev/v1",
-                    "kind": "Fault",
-                    "metadata": {"name": f"f{number}"},
-                    "spec": {"match": match, "answer": {"code": 500}},
-                }
+                objects.new("world.inkube.dev/v1", "Fault", f"f{number}", spec=spec)
             )
         info = requests.parse("GET", PATH)
         begun = time.process_time()

@@ -6,7 +6,9 @@ table.
 """
 
 import json
+import statistics
 import sys
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
@@ -59,6 +61,17 @@ def table(figures: Iterable[Figure]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def seconds(function: Callable[[], object], rounds: int, count: int) -> float:
+    """Return the seconds of one call, the median of rounds of `count` calls."""
+    found = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        for _ in range(count):
+            function()
+        found.append((time.perf_counter() - started) / count)
+    return statistics.median(found)
 
 
 def main(measure: Callable[[], Iterable[Figure]]) -> None:

@@ -5,16 +5,14 @@ server is compared with that of importing `aiohttp.web`, in turns. The lowest of
 for both, because other work on the machine only increases it.
 """
 
-import http.client
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from typing import Any, NamedTuple
 
 from benchmarks import figures, servers
 from benchmarks.costs import TABLE
 from benchmarks.figures import Figure
-from benchmarks.objects import Object, definition
+from benchmarks.objects import definition, new
+from benchmarks.servers import Request
 
 TURNS = 4
 SHORT = 0.2
@@ -28,16 +26,6 @@ _PODS = "/api/v1/namespaces/default/pods"
 _MAPS = "/api/v1/namespaces/default/configmaps"
 _DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-
-
-class Ask(NamedTuple):
-    """One request."""
-
-    method: str
-    path: str
-    body: Object | None = None
-    media: str = "application/json"
-    accept: str = "*/*"
 
 
 def measure() -> Iterable[Figure]:
@@ -54,35 +42,21 @@ def measure() -> Iterable[Figure]:
         yield Figure(f"first {name}", cost / floor, "x import aiohttp.web", at_most=most, note=note)
 
 
-def _cost(asks: Sequence[Ask]) -> float:
+def _cost(asks: Sequence[Request]) -> float:
     with servers.inkube() as server, closing(server.connect()) as connection:
-        _send(connection, Ask("GET", "/readyz"))
+        servers.ask(connection, Request("GET", "/readyz"))
         before = server.cpu_seconds
         for ask in asks:
-            _send(connection, ask)
+            servers.ask(connection, ask)
         return server.cpu_seconds - before
-
-
-def _send(connection: http.client.HTTPConnection, ask: Ask) -> None:
-    body = None if ask.body is None else json.dumps(ask.body)
-    headers = {"Content-Type": ask.media, "Accept": ask.accept}
-    connection.request(ask.method, ask.path, body, headers)
-    response = connection.getresponse()
-    text = response.read()
-    if response.status >= 300:
-        raise RuntimeError(f"{ask.method} {ask.path}: {response.status} {text[:500]!r}")
-
-
-def _kind(kind: str, name: str, api_version: str = "v1", **members: Any) -> Object:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **members}
 
 
 _SPEC = {"containers": [{"name": "a", "image": "nginx"}]}
 _LABELS = {"app": "a"}
-_DEPLOYMENT = _kind(
+_DEPLOYMENT = new(
+    "apps/v1",
     "Deployment",
     "a",
-    "apps/v1",
     spec={
         "selector": {"matchLabels": _LABELS},
         "template": {"metadata": {"labels": _LABELS}, "spec": _SPEC},
@@ -101,34 +75,38 @@ _NOBODY = {
         }
     ],
 }  # fmt: skip
-_HOOK = _kind(
+_HOOK = new(
+    "admissionregistration.k8s.io/v1",
     "ValidatingWebhookConfiguration",
     "nobody",
-    "admissionregistration.k8s.io/v1",
     webhooks=[_NOBODY],
 )
-_FIND = [Ask("GET", path, accept=_DISCOVERY) for path in ("/api", "/apis")]
-_APPLY = Ask(
+_MAP = Request("POST", _MAPS, new("v1", "ConfigMap", "a"))
+_FIND = [Request("GET", path, accept=_DISCOVERY) for path in ("/api", "/apis")]
+_APPLY = Request(
     "PATCH",
     f"{_DEPLOYMENTS}/a?fieldManager=kubectl&force=true",
     _DEPLOYMENT,
     "application/apply-patch+yaml",
 )
-_DOCUMENTS = [Ask("GET", path) for path in ("/openapi/v3", "/openapi/v3/apis/apps/v1")]
-_SORTS: dict[str, tuple[Sequence[Ask], float]] = {
-    "kubectl get pods": ([*_FIND, Ask("GET", f"{_PODS}?limit=500", accept=TABLE)], SHORT),
+_DOCUMENTS = [Request("GET", path) for path in ("/openapi/v3", "/openapi/v3/apis/apps/v1")]
+_SORTS: dict[str, tuple[Sequence[Request], float]] = {
+    "kubectl get pods": ([*_FIND, Request("GET", f"{_PODS}?limit=500", accept=TABLE)], SHORT),
     "kubectl apply of a Deployment": ([*_FIND, *_DOCUMENTS, _APPLY], 2 * SHORT),
-    "Table": ([Ask("GET", _PODS, accept=TABLE)], SHORT),
-    "create of a Pod": ([Ask("POST", _PODS, _kind("Pod", "a", spec=_SPEC))], SHORT),
+    "Table": ([Request("GET", _PODS, accept=TABLE)], SHORT),
+    "create of a Pod": ([Request("POST", _PODS, new("v1", "Pod", "a", spec=_SPEC))], SHORT),
     "apply of a Deployment": ([_APPLY], SHORT),
     "CRD": (
-        [Ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())],
+        [Request("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())],
         SHORT,
     ),
-    "webhook": ([Ask("POST", _HOOKS, _HOOK), Ask("POST", _MAPS, _kind("ConfigMap", "a"))], SHORT),
+    "webhook": (
+        [Request("POST", _HOOKS, _HOOK), _MAP],
+        SHORT,
+    ),
     "document of OpenAPI v3": (_DOCUMENTS, SHORT),
     # it contains the kinds of modules, which are loaded for it
-    "OpenAPI v2 as protobuf": ([Ask("GET", "/openapi/v2", accept=_PROTOBUF)], 2.0),
+    "OpenAPI v2 as protobuf": ([Request("GET", "/openapi/v2", accept=_PROTOBUF)], 2.0),
 }
 """The requests, and their limit as a ratio to the import."""
 

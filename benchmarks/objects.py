@@ -48,6 +48,20 @@ def definition() -> Object:
     return crd("things", "Thing", schema)
 
 
+def new(
+    api_version: str,
+    kind: str,
+    name: str,
+    namespace: str = "",
+    labels: Object | None = None,
+    **members: Any,
+) -> Object:
+    """Return an object with these members. Empty ones of its metadata are omitted."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    metadata = {member: value for member, value in metadata.items() if value}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **members}
+
+
 def crd(plural: str, kind: str, schema: Object) -> Object:
     """Return a CRD with one version and a status subresource."""
     version = {
@@ -57,58 +71,40 @@ def crd(plural: str, kind: str, schema: Object) -> Object:
         "subresources": {"status": {}},
         "schema": {"openAPIV3Schema": schema},
     }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{plural}.{GROUP}"},
-        "spec": {
-            "group": GROUP,
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
-            "scope": "Namespaced",
-            "versions": [version],
-        },
+    spec = {
+        "group": GROUP,
+        "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+        "scope": "Namespaced",
+        "versions": [version],
     }
+    api_version = "apiextensions.k8s.io/v1"
+    return new(api_version, "CustomResourceDefinition", f"{plural}.{GROUP}", spec=spec)
 
 
 def thing(name: str) -> Object:
     """Return a Thing of about 1 KB in its stored form."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "Thing",
-        "metadata": {"name": name, "labels": {"app": "bench", "tier": "front"}},
-        "spec": {
-            "title": f"the thing {name}",
-            "replicas": 3,
-            "mode": "Safe",
-            "tags": ["one", "two", "three"],
-            "ports": [{"name": f"port-{n}", "port": 8000 + n} for n in range(3)],
-            "notes": {"about": "x" * 150},
-        },
+    spec = {
+        "title": f"the thing {name}",
+        "replicas": 3,
+        "mode": "Safe",
+        "tags": ["one", "two", "three"],
+        "ports": [{"name": f"port-{n}", "port": 8000 + n} for n in range(3)],
+        "notes": {"about": "x" * 150},
     }
+    return new(API_VERSION, "Thing", name, labels={"app": "bench", "tier": "front"}, spec=spec)
 
 
 def pod(name: str) -> Object:
     """Return a Pod with the fields that most charts set."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {"app": "bench"}},
-        "spec": _pod_spec(),
-    }
+    return new("v1", "Pod", name, labels={"app": "bench"}, spec=_pod_spec())
 
 
 def deployment(name: str) -> Object:
     """Return a Deployment of such pods."""
     labels = {"app": "bench"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name, "labels": labels},
-        "spec": {
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": _pod_spec()},
-        },
-    }
+    template = {"metadata": {"labels": labels}, "spec": _pod_spec()}
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return new("apps/v1", "Deployment", name, labels=labels, spec=spec)
 
 
 def _pod_spec() -> Object:

@@ -8,12 +8,13 @@ possible wait.
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Self
 
 from aiohttp import web
 
-from benchmarks import figures
+from benchmarks import figures, objects
 from benchmarks.figures import Figure
+from benchmarks.objects import Object
 from inkube import APIServer
 from inkube.controllers.clock import FakeClock
 
@@ -22,12 +23,12 @@ INTERVAL = 300.0
 PATIENCE = 0.2
 """Time limit of a request in real seconds. The clock does not move meanwhile."""
 OUTAGES = ("answers 503", "does not answer", "refuses connections")
-HOST: dict[str, Any] = {
-    "apiVersion": "world.inkube.dev/v1",
-    "kind": "GitHost",
-    "metadata": {"name": "git.example"},
-    "spec": {"repositories": [{"path": "team/dash", "branches": ["main"]}]},
-}
+HOST = objects.new(
+    "world.inkube.dev/v1",
+    "GitHost",
+    "git.example",
+    spec={"repositories": [{"path": "team/dash", "branches": ["main"]}]},
+)
 
 
 def measure() -> Iterable[Figure]:
@@ -136,18 +137,16 @@ async def _until_told(server: APIServer, clock: FakeClock) -> float:
     raise AssertionError("the status never tells")
 
 
-async def _status(server: APIServer) -> dict[str, Any]:
-    found: dict[str, Any] = (await server.client.get(GVR, "dash", "default"))["status"]
+async def _status(server: APIServer) -> Object:
+    found: Object = (await server.client.get(GVR, "dash", "default"))["status"]
     return found
 
 
-def _repository(kind: str, url: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "provisioning.grafana.app/v0alpha1",
-        "kind": "Repository",
-        "metadata": {"name": "dash", "namespace": "default"},
-        "spec": {"type": kind, kind: {"url": url, "branch": "main"}},
-    }
+def _repository(kind: str, url: str) -> Object:
+    spec = {"type": kind, kind: {"url": url, "branch": "main"}}
+    return objects.new(
+        "provisioning.grafana.app/v0alpha1", "Repository", "dash", "default", spec=spec
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import venv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from benchmarks import figures
+from benchmarks import figures, servers
 from benchmarks.figures import Figure
 
 ROOT = Path(__file__).parents[1]
@@ -76,16 +76,9 @@ def _forget(folder: Path) -> None:
 
 def _seconds(python: str, folder: Path, option: str, variables: Mapping[str, str]) -> float:
     """Return the processor time of a run."""
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", option, "test_it.py"]
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", option, "test_it.py")
     usual = {name: value for name, value in os.environ.items() if name not in _VARIABLES}
-    process = subprocess.Popen(
-        command, cwd=folder, env={**usual, **variables}, stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return usage.ru_utime + usage.ru_stime
+    return servers.done(*command, python=python, folder=folder, variables={**usual, **variables})[0]
 
 
 def _run(*command: str) -> None:

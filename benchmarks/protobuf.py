@@ -11,9 +11,11 @@ from http.client import HTTPConnection
 
 from benchmarks import figures, load, servers
 from benchmarks.figures import Figure
+from benchmarks.objects import new
 from benchmarks.servers import Request, Server
 
 COLLECTION = "/api/v1/namespaces/default/configmaps"
+LABELS = {"app": "web"}
 LISTED = 5_000
 GETS = 3_000
 LISTS = 20
@@ -30,9 +32,8 @@ def measure() -> Iterable[Figure]:
 
 
 def _create(number: int) -> bytes:
-    metadata = {"name": f"map-{number:05}", "labels": {"app": "web"}}
-    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-    return Request("POST", COLLECTION, {**body, "data": {"a": "b" * 500}}).raw
+    name, data = f"map-{number:05}", {"a": "b" * 500}
+    return Request("POST", COLLECTION, new("v1", "ConfigMap", name, labels=LABELS, data=data)).raw
 
 
 def _compared(server: Server, what: str, path: str, times: int, *, at_most: float) -> Figure:
@@ -51,12 +52,9 @@ def _compared(server: Server, what: str, path: str, times: int, *, at_most: floa
 
 def _spent(server: Server, connection: HTTPConnection, path: str, media: str, times: int) -> float:
     """Return seconds of the server's processor time."""
-    before = server.cpu_seconds
+    request, before = Request("GET", path, accept=media), server.cpu_seconds
     for _ in range(times):
-        connection.request("GET", path, headers={"Accept": media})
-        answer = connection.getresponse()
-        body = answer.read()
-        assert answer.status == 200, body[:200]
+        servers.ask(connection, request)
     return server.cpu_seconds - before
 
 

@@ -8,22 +8,17 @@ The clock is moved, so that the measurement does not wait.
 import asyncio
 import time
 from collections.abc import Iterable
-from typing import Any
 
-from benchmarks import figures
+from benchmarks import figures, objects
 from benchmarks.figures import Figure
+from benchmarks.objects import Object
 from inkube import APIServer
 from inkube.controllers.clock import FakeClock
 
 REPOSITORIES = 10_000
 GVR = "provisioning.grafana.app/v0alpha1/repositories"
 PLACE = {"path": "team/dashboards", "branches": ["main"], "defaultBranch": "main"}
-HOST: dict[str, Any] = {
-    "apiVersion": "world.inkube.dev/v1",
-    "kind": "GitHost",
-    "metadata": {"name": "git.example"},
-    "spec": {"repositories": [PLACE]},
-}
+HOST = objects.new("world.inkube.dev/v1", "GitHost", "git.example", spec={"repositories": [PLACE]})
 
 
 def measure() -> Iterable[Figure]:
@@ -53,14 +48,11 @@ async def _recheck() -> tuple[float, int]:
         return time.process_time() - started, server.store.revision - before
 
 
-def _repository(number: int) -> dict[str, Any]:
+def _repository(number: int) -> Object:
     git = {"url": "https://git.example/team/dashboards", "branch": "main", "path": f"p{number}"}
-    return {
-        "apiVersion": "provisioning.grafana.app/v0alpha1",
-        "kind": "Repository",
-        "metadata": {"name": f"repository-{number:05}", "namespace": "default"},
-        "spec": {"title": "Good", "type": "git", "git": git},
-    }
+    spec = {"title": "Good", "type": "git", "git": git}
+    name, api_version = f"repository-{number:05}", "provisioning.grafana.app/v0alpha1"
+    return objects.new(api_version, "Repository", name, "default", spec=spec)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from benchmarks import figures, load, servers
 from benchmarks.figures import Figure
+from benchmarks.objects import new
 from benchmarks.servers import Request, Server
 
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
@@ -23,6 +24,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests" / "support"))
 import postgresql
 
 MAPS = "/api/v1/namespaces/default/configmaps"
+DATA = {"a": "b"}
 CREATES = 1_500
 EVENTS = 60
 
@@ -66,7 +68,7 @@ def heard(here: Server, there: Server) -> Figure:
     found = []
     for n in range(EVENTS):
         began = time.perf_counter()
-        servers.ask(writing, Request("POST", MAPS, _map(f"heard-{n}")))
+        servers.ask(writing, Request("POST", MAPS, new("v1", "ConfigMap", f"heard-{n}", data=DATA)))
         assert f'"heard-{n}"'.encode() in stream.readline()
         found.append((time.perf_counter() - began) * 1000)
     watching.close()
@@ -79,11 +81,8 @@ def heard(here: Server, there: Server) -> Figure:
 
 
 def _creates(turn: int) -> Iterator[bytes]:
-    return (Request("POST", MAPS, _map(f"m-{turn}-{n}")).raw for n in range(CREATES))
-
-
-def _map(name: str) -> dict[str, object]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"a": "b"}}
+    names = (f"m-{turn}-{n}" for n in range(CREATES))
+    return (Request("POST", MAPS, new("v1", "ConfigMap", name, data=DATA)).raw for name in names)
 
 
 if __name__ == "__main__":

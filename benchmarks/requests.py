@@ -9,14 +9,13 @@ the ones next to them, so that the load of the machine affects both. The memory 
 makes it up to a third faster or slower, so the median of some starts is used.
 """
 
-import itertools
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from benchmarks import figures, load, servers
+from benchmarks import costs, figures, load, servers
 from benchmarks.figures import Figure
 from benchmarks.objects import COLLECTION, definition, installed, thing
 from benchmarks.servers import Request, Server
@@ -29,44 +28,27 @@ SHORT = 0.1
 _GET = Request("GET", f"{COLLECTION}/first").raw
 
 
-class Rates(NamedTuple):
-    """Best requests per second, and lowest processor time per request in µs, of inkube and of the
-    other server."""
+class Start(NamedTuple):
+    """The result of one start of both servers."""
 
-    ours: float
-    theirs: float
-    cost: float
-    other_cost: float
-
-    @property
-    def ratio(self) -> float:
-        """The requests of inkube as a percentage of the other server's."""
-        return self.ours / self.theirs * 100
+    ratio: float
+    """The requests of inkube as a percentage of the other server's."""
+    note: str
 
 
 def measure() -> Iterable[Figure]:
     """Measure GET, and create in memory and on a SQLite file."""
-    gets, creates, files = list[Costs](), list[Rates](), list[Rates]()
+    gets, creates, files = list[Start](), list[Start](), list[Start]()
+    create = costs.numbered(Request("POST", COLLECTION, thing("new-00000000")))
     for _ in range(STARTS):
         with both() as pair:
             gets.append(compare_costs(pair, lambda: _GET))
-            creates.append(compare(pair, _creates()))
+            creates.append(compare(pair, create))
         with tempfile.TemporaryDirectory() as folder, both("--data", f"{folder}/it.db") as pair:
-            files.append(compare(pair, _creates()))
-    yield _of_costs("GET of 1 KB, per second of CPU", 75, gets)
+            files.append(compare(pair, create))
+    yield _figure("GET of 1 KB, per second of CPU", 75, gets)
     yield _figure("create of 1 KB, in memory", 15, creates)
     yield _figure("create of 1 KB, SQLite file", 15, files)
-
-
-class Costs(NamedTuple):
-    """Processor time per request in µs, of inkube and of the other server, as medians of short
-    turns."""
-
-    ours: float
-    theirs: float
-    ratio: float
-    """The requests of inkube in the same processor time, as a percentage of the other server's: the
-    median of the ratios of neighboring turns."""
 
 
 @contextmanager
@@ -80,37 +62,35 @@ def both(*options: str) -> Iterator[tuple[Server, Server]]:
             yield server, bare
 
 
-def _creates() -> Callable[[], bytes]:
-    """Return requests that differ only in the name, created at a low cost, so that the server is
-    measured."""
-    pattern = Request("POST", COLLECTION, thing("new-00000000")).raw
-    numbers = itertools.count()
-    return lambda: pattern.replace(b"new-00000000", b"new-%08d" % next(numbers))
-
-
-def compare(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Rates:
-    """Send requests to both in turns."""
+def compare(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Start:
+    """Send requests to both in turns. Compares the best rates."""
     rates: list[list[float]] = [[], []]
-    costs: list[list[float]] = [[], []]
+    cpus: list[list[float]] = [[], []]
     for _ in range(TURNS):
-        for server, rate, cost in zip(pair, rates, costs, strict=True):
+        for server, rate, cost in zip(pair, rates, cpus, strict=True):
             before = server.cpu_seconds
             rate.append(load.send(server.port, load.for_seconds(SECONDS, make)))
             cost.append((server.cpu_seconds - before) / (rate[-1] * SECONDS) * 1e6)
-    return Rates(*map(max, rates), *map(min, costs))
+    ours, theirs = map(max, rates)
+    note = f"{ours:,.0f}/s beside {theirs:,.0f}/s; {_cpu(*map(min, cpus))}"
+    return Start(ours / theirs * 100, note)
 
 
-def compare_costs(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Costs:
-    """Send requests to both in short turns. The server that begins changes from turn to turn."""
-    costs: list[tuple[float, float]] = []
+def compare_costs(pair: tuple[Server, Server], make: Callable[[], bytes]) -> Start:
+    """Send requests to both in short turns. The server that begins changes from turn to turn.
+    Compares the median of the ratios of neighboring turns."""
+    cpus: list[tuple[float, float]] = []
     for turn in range(SHORT_TURNS):
         found = [0.0, 0.0]
         for which in (0, 1) if turn % 2 else (1, 0):
             found[which] = _cost(pair[which], make)
-        costs.append((found[0], found[1]))
-    ours, theirs = zip(*costs, strict=True)
-    ratio = statistics.median(other / own for own, other in costs) * 100
-    return Costs(statistics.median(ours), statistics.median(theirs), ratio)
+        cpus.append((found[0], found[1]))
+    ratio = statistics.median(other / own for own, other in cpus) * 100
+    return Start(ratio, _cpu(*map(statistics.median, zip(*cpus, strict=True))))
+
+
+def _cpu(ours: float, theirs: float) -> str:
+    return f"CPU {ours:,.0f} µs beside {theirs:,.0f} µs"
 
 
 def _cost(server: Server, make: Callable[[], bytes]) -> float:
@@ -119,22 +99,9 @@ def _cost(server: Server, make: Callable[[], bytes]) -> float:
     return (server.cpu_seconds - before) / answers * 1e6
 
 
-def _of_costs(what: str, target: float, starts: list[Costs]) -> Figure:
-    middle = sorted(starts, key=lambda costs: costs.ratio)[len(starts) // 2]
-    note = (
-        f"CPU {middle.ours:,.0f} µs beside {middle.theirs:,.0f} µs; "
-        f"starts {', '.join(f'{costs.ratio:.1f}' for costs in starts)}"
-    )
-    return Figure(what, middle.ratio, "% of bare aiohttp", at_least=target, note=note)
-
-
-def _figure(what: str, target: float, starts: list[Rates]) -> Figure:
-    middle = sorted(starts, key=lambda rates: rates.ratio)[len(starts) // 2]
-    note = (
-        f"{middle.ours:,.0f}/s beside {middle.theirs:,.0f}/s; "
-        f"CPU {middle.cost:,.0f} µs beside {middle.other_cost:,.0f} µs; "
-        f"starts {', '.join(f'{rates.ratio:.1f}' for rates in starts)}"
-    )
+def _figure(what: str, target: float, starts: list[Start]) -> Figure:
+    middle = sorted(starts)[len(starts) // 2]
+    note = f"{middle.note}; starts {', '.join(f'{start.ratio:.1f}' for start in starts)}"
     return Figure(what, middle.ratio, "% of bare aiohttp", at_least=target, note=note)
 
 

@@ -20,11 +20,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
-from benchmarks import figures, servers
+from benchmarks import figures, objects, servers
 from benchmarks.figures import Figure
 from benchmarks.servers import Request, Server
 from inkube import APIServer
@@ -135,14 +135,9 @@ def _times(rounds: int, ask: Callable[[int], float]) -> float:
 
 
 def _asked(served: Served, request: Request) -> tuple[float, bytes]:
-    connection = served.server.connect()
-    try:
+    with closing(served.server.connect()) as connection:
         connection.connect()
-        began = time.perf_counter()
-        body = servers.ask(connection, request)
-        return time.perf_counter() - began, body
-    finally:
-        connection.close()
+        return servers.timed(connection, request)
 
 
 def _whole_list(served: Served) -> tuple[int, float]:
@@ -222,7 +217,10 @@ QUESTIONS: dict[str, Callable[[Served, int], float]] = {
 async def _fill(path: Path, size: int) -> int:
     """Create a file with `size` objects. Returns the bytes of their keys and JSON."""
     async with APIServer(data=path, durable=False, controllers=False) as server:
-        await server.client.create(_object("pattern", "pattern"))
+        labels, data = {"part": "pattern"}, {"text": "x" * 60}
+        await server.client.create(
+            objects.new("v1", "ConfigMap", "pattern", "default", labels, data=data)
+        )
         pattern = server.store.list(keys.key("configmaps", "default", "pattern"))[0].data
     log = sqlite_log(path, SqliteOptions(synchronous="NORMAL"))
     await log.open()
@@ -247,15 +245,6 @@ async def _write(log: Log, pattern: bytes, size: int) -> int:
         async with log.begin() as transaction:
             await transaction.append(records)
     return stored
-
-
-def _object(name: str, part: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "default", "labels": {"part": part}},
-        "data": {"text": "x" * 60},
-    }
 
 
 def _variant(pattern: bytes, n: int, size: int, revision: int) -> bytes:

@@ -6,13 +6,11 @@ object is valid.
 """
 
 import json
-import statistics
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import jsonschema_rs
 
-from benchmarks import figures
+from benchmarks import figures, objects
 from benchmarks.figures import Figure
 from benchmarks.objects import Object
 from inkube.schemas.structural.compiled import CompiledSchema
@@ -29,21 +27,11 @@ def measure() -> Iterable[Figure]:
     theirs = jsonschema_rs.validator_for(schema)
     assert not ours.validate(obj)
     assert theirs.is_valid(obj)
-    mine = _microseconds(lambda: ours.validate(obj))
-    other = _microseconds(lambda: theirs.is_valid(obj))
+    mine = figures.seconds(lambda: ours.validate(obj), ROUNDS, COUNT) * 1e6
+    other = figures.seconds(lambda: theirs.is_valid(obj), ROUNDS, COUNT) * 1e6
     size = f"{len(json.dumps(obj, separators=(',', ':'))):,} bytes, {_nodes(schema):,} nodes"
     note = f"jsonschema-rs {other:.1f} µs; {size}"
     yield Figure("validate 3 KB", mine, "µs", at_most=60, note=note)
-
-
-def _microseconds(function: Callable[[], object]) -> float:
-    found = []
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        for _ in range(COUNT):
-            function()
-        found.append((time.perf_counter() - started) / COUNT)
-    return statistics.median(found) * 1e6
 
 
 def _schema() -> Object:
@@ -70,12 +58,7 @@ def _object() -> Object:
     leaves = ["a text of some length", 4711, "Safe", True, "my-name-7", ["one", "two"]]
     part = {f"field{n}": leaves[n % len(leaves)] for n in range(FIELDS)}
     sections = {f"section{n}": {"part3": part} for n in range(SECTIONS)}
-    return {
-        "apiVersion": "bench.example.com/v1",
-        "kind": "Large",
-        "metadata": {"name": "one"},
-        "spec": sections,
-    }
+    return objects.new("bench.example.com/v1", "Large", "one", spec=sections)
 
 
 def _nodes(schema: Object) -> int:

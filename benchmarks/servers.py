@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -124,12 +124,20 @@ def _started(command: list[str], python: str = sys.executable) -> Iterator[Serve
         process.communicate(timeout=20)
 
 
-def done(*arguments: str) -> tuple[float, float]:
-    """Run a Python process. Returns its processor time and its elapsed time in seconds. Raises
-    RuntimeError if it fails."""
+def done(
+    *arguments: str,
+    python: str = sys.executable,
+    folder: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> tuple[float, float]:
+    """Run a Python process in a folder. Returns its processor time and its elapsed time in seconds.
+    `variables` replace those of `environment`. Raises RuntimeError if it fails."""
     began = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, *arguments], env=environment(), stdout=subprocess.DEVNULL
+        [python, *arguments],
+        env=environment() if variables is None else variables,
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
     )
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -149,8 +157,7 @@ def floor() -> float:
 
 def ask(connection: http.client.HTTPConnection, request: "Request") -> bytes:
     """Send one request, and return the body of the response. Raises RuntimeError if it fails."""
-    headers = {"Content-Type": request.media} if request.body else {}
-    connection.request(request.method, request.path, request.body or None, headers)
+    connection.request(request.method, request.path, request.body or None, request.headers)
     response = connection.getresponse()
     body = response.read()
     if response.status >= 300:
@@ -158,21 +165,37 @@ def ask(connection: http.client.HTTPConnection, request: "Request") -> bytes:
     return body
 
 
+def timed(connection: http.client.HTTPConnection, request: "Request") -> tuple[float, bytes]:
+    """Send one request. Returns the seconds until the end of the response, and its body."""
+    started = time.perf_counter()
+    body = ask(connection, request)
+    return time.perf_counter() - started, body
+
+
 class Request:
-    """One request: method, path, body (an object, or None) and its media type."""
+    """One request: method, path, body (an object, or None), its media type, and the accepted ones
+    if they are not any."""
 
     def __init__(
-        self, method: str, path: str, value: Any = None, media: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        value: Any = None,
+        media: str = "application/json",
+        accept: str = "",
     ) -> None:
         self.method = method
         self.path = path
-        self.media = media
         self.body = b"" if value is None else json.dumps(value).encode()
+        self.headers = {"Content-Type": media} if self.body else {}
+        if accept:
+            self.headers["Accept"] = accept
 
     @property
     def raw(self) -> bytes:
         """The bytes of the request."""
         head = f"{self.method} {self.path} HTTP/1.1\r\nHost: localhost\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in self.headers.items())
         if self.body:
-            head += f"Content-Type: {self.media}\r\nContent-Length: {len(self.body)}\r\n"
+            head += f"Content-Length: {len(self.body)}\r\n"
         return head.encode() + b"\r\n" + self.body

@@ -4,8 +4,6 @@ are after an installation.
 """
 
 import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,6 +17,7 @@ from benchmarks.figures import Figure
 
 DOCUMENTS = 5_000
 PER_FILE = 25
+VALIDATE = ("-m", "inkube", "validate")
 RUNS = 3
 """Runs in turn, of which the fastest counts: others use the processors, too."""
 MANIFEST = """\
@@ -60,9 +59,10 @@ def measure() -> Iterable[Figure]:
         folder = Path(name)
         _write(folder)
         parsing = _cpu_of_parsing(folder)
-        _run(folder / "one")  # compiles the modules
-        empty, _ = _run(folder / "one")
-        runs = [(_run(folder / "many"), _run(folder / "many", "-j", "2")) for _ in range(RUNS)]
+        servers.done(*VALIDATE, f"{folder}/one")  # compiles the modules
+        empty, _ = servers.done(*VALIDATE, f"{folder}/one")
+        many = (*VALIDATE, f"{folder}/many")
+        runs = [(servers.done(*many), servers.done(*many, "-j", "2")) for _ in range(RUNS)]
     (used, one), (_, two) = (map(min, zip(*each, strict=True)) for each in zip(*runs, strict=True))
     ratio = (used - empty) / parsing
     note = f"{(used - empty) * 1000 / DOCUMENTS:.2f} ms a document"
@@ -88,16 +88,6 @@ def _cpu_of_parsing(folder: Path) -> float:
         for _ in yaml.load_all(body, Loader=yaml.CSafeLoader):
             pass
     return time.process_time() - started
-
-
-def _run(folder: Path, *options: str) -> tuple[float, float]:
-    """Processor time and time of a run, in seconds."""
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [sys.executable, "-m", "inkube", "validate", str(folder), *options]
-    subprocess.run(command, check=True, capture_output=True, env=servers.environment())
-    after, taken = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter() - started
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return used, taken
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import time
 from collections.abc import Awaitable, Iterable
 from typing import Any, NamedTuple
 
-from benchmarks import figures
+from benchmarks import figures, objects
 from benchmarks.figures import Figure
+from benchmarks.objects import Object
 from inkube import APIServer
 from inkube.controllers.client import Client
 
@@ -93,9 +94,9 @@ async def _plain(client: Client) -> float:
     gc.collect()
     began = time.process_time()
     for name in names:
-        pod = {"apiVersion": "v1", "kind": "Pod", **_template("plain", "1")}
-        pod["metadata"] |= {"name": name, "namespace": "default"}
-        await client.create(pod)
+        template = _template("plain", "1")
+        labels, spec = template["metadata"]["labels"], template["spec"]
+        await client.create(objects.new("v1", "Pod", name, "default", labels, spec=spec))
     for name in names:
         await client.patch(
             "v1/pods", name, "default",
@@ -106,36 +107,28 @@ async def _plain(client: Client) -> float:
     return time.process_time() - began
 
 
-def _patched(client: Client, spec: dict[str, Any]) -> Awaitable[Any]:
+def _patched(client: Client, spec: Object) -> Awaitable[Any]:
     return client.patch(DEPLOYMENTS, "web", "default", patch={"spec": spec})
 
 
-def _deployment() -> dict[str, Any]:
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {
-            "replicas": PODS,
-            "selector": {"matchLabels": {"app": "web"}},
-            "template": _template("web", "1"),
-        },
+def _deployment() -> Object:
+    spec = {
+        "replicas": PODS,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": _template("web", "1"),
     }
+    return objects.new("apps/v1", "Deployment", "web", "default", spec=spec)
 
 
-def _job() -> dict[str, Any]:
+def _job() -> Object:
     template = _template("done", "1")
     template["metadata"]["annotations"] = {"pod-complete.stage.kwok.x-k8s.io/delay": "0s"}
     template["spec"]["restartPolicy"] = "Never"
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "done", "namespace": "default"},
-        "spec": {"completions": PODS, "parallelism": PODS // 10, "template": template},
-    }
+    spec = {"completions": PODS, "parallelism": PODS // 10, "template": template}
+    return objects.new("batch/v1", "Job", "done", "default", spec=spec)
 
 
-def _template(app: str, version: str) -> dict[str, Any]:
+def _template(app: str, version: str) -> Object:
     return {
         "metadata": {"labels": {"app": app}},
         "spec": {"containers": [{"name": "c", "image": f"registry.example/{app}:{version}"}]},

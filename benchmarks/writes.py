@@ -6,13 +6,12 @@ bare aiohttp handler shows how much that is.
 """
 
 import statistics
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 
 from benchmarks import figures, servers
 from benchmarks.figures import Figure
-from benchmarks.objects import API_VERSION, COLLECTION, definition, installed, thing
+from benchmarks.objects import API_VERSION, COLLECTION, definition, installed, new, thing
 from benchmarks.servers import Request, Server
 
 COUNT = 400
@@ -49,23 +48,13 @@ def seen(number: int) -> Request:
 def applied(number: int) -> Request:
     """Return a server-side apply that changes one field of its own."""
     spec = {"title": "applied", "notes": {"round": str(number)}, "ports": [{"name": "extra"}]}
-    body = {
-        "apiVersion": API_VERSION,
-        "kind": "Thing",
-        "metadata": {"name": "one"},
-        "spec": {**spec, "mode": "Fast"},
-    }
+    body = new(API_VERSION, "Thing", "one", spec={**spec, "mode": "Fast"})
     return Request("PATCH", f"{PATH}?fieldManager=bench&force=true", body, APPLY)
 
 
 def _milliseconds(server: Server, make: Callable[[int], Request]) -> float:
-    found = []
     with closing(server.connect()) as connection:
-        for number in range(WARM + COUNT):
-            request = make(number)
-            started = time.perf_counter()
-            servers.ask(connection, request)
-            found.append(time.perf_counter() - started)
+        found = [servers.timed(connection, make(number))[0] for number in range(WARM + COUNT)]
     return statistics.median(found[WARM:]) * 1000
 
 
