@@ -19,8 +19,8 @@ class Trigger(NamedTuple):
     """What happens at the first object of a kind that `matches` accepts: a call of `act`."""
 
     plural: str
-    matches: Callable[[Entry], bool]
     act: Callable[[], object]
+    matches: Callable[[Entry], bool] = lambda entry: True
 
 
 class Triggers:
@@ -75,11 +75,6 @@ class Triggers:
             self.close()
         for each in met:
             each.act()
-
-
-def exists(_: Entry) -> bool:
-    """Return True: any object is enough."""
-    return True
 
 
 def is_remote_api_service(entry: Entry) -> bool:

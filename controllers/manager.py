@@ -121,10 +121,12 @@ class _RunningController:
         is_busy = self.controller.is_busy
         return self.queue.is_idle and (is_busy is None or not is_busy())
 
-    def observe(self, observe: Callable[[str, str, float], None]) -> None:
+    def observe(self, observe: Callable[[float, str, str], None]) -> None:
         """Call `observe` as `Manager.observe_queues` says."""
         name = self.controller.name
-        self.queue.observe = lambda phase, seconds: observe(phase, name, seconds)
+        self.queue.observe = lambda phase, seconds: observe(
+            seconds, f"workqueue_{phase}_duration_seconds", name
+        )
 
     def start(self) -> None:
         """Subscribe, and start to reconcile when all informers have listed their objects."""
@@ -278,11 +280,12 @@ class Manager:
         self._is_started = False
         self._is_leader = is_leader
         self._context = copy_context()
-        self._observe: Callable[[str, str, float], None] | None = None
+        self._observe: Callable[[float, str, str], None] | None = None
 
-    def observe_queues(self, observe: Callable[[str, str, float], None]) -> None:
-        """Call `observe` with `queue` or `work`, the name of a controller and the seconds that a
-        key waited or was worked on (`WorkQueue.observe`), also for controllers to come."""
+    def observe_queues(self, observe: Callable[[float, str, str], None]) -> None:
+        """Call `observe` with the seconds that a key waited or was worked on
+        (`WorkQueue.observe`), the name of their metric and that of the controller, also for
+        controllers to come."""
         self._observe = observe
         for running in self._running_controllers.values():
             running.observe(observe)

@@ -18,7 +18,7 @@ BUILDERS = {
     "apiserver/defaults/contents/roles.py": {"_in_namespaces", "_read"},
     "apiserver/access/security.py": {"build"},
     "apiserver/sources/earlier/compatibility.py": {"_serves"},
-    "apiserver/root/plugins.py": {"_device_rights", "_changes_of_pods"},
+    "apiserver/root/plugins.py": {"in_order"},
     "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
     "schemas/builtin/kinddefinitions.py": {"_version"},

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inkube import storage
-from inkube.apiserver.access.security import OPEN_TOKEN
+from inkube.apiserver.access.security import OPEN_TOKEN, Security, administrator
+from inkube.apiserver.auth import tls
 
 NAME = "inkube"
 _WORD = re.compile(r"[a-zA-Z](?:[\w./-]|:(?=[\w/]))*", re.ASCII)
@@ -30,6 +31,14 @@ class Access(NamedTuple):
     certificate: bytes = b""
     """A client certificate as PEM; `key` is its private key."""
     key: bytes = b""
+
+
+def of(guards: Security, url: str, namespace: str, client_authority: "tls.Authority | None") -> str:
+    """Return the kubeconfig of a server's administrator as YAML. With `client_authority`, it has a
+    client certificate that this authority signs."""
+    authority = guards.certificate.authority if guards.certificate else b""
+    certificate, key = administrator(client_authority) if client_authority else (b"", b"")
+    return render(Access(url, guards.token, authority, namespace, certificate, key))
 
 
 def render(access: Access) -> str:

@@ -81,6 +81,8 @@ UNSUPPORTED = {
 
 POD_CHANGES_SINCE = 36
 """The minor of Kubernetes that first compares changed pods with their nodes."""
+POD_CHANGES = frozenset({"NodeDeclaredFeatureValidator", "PodResizeValidator"})
+"""The plugins that do so."""
 
 
 def check(running: Collection[str], named: Collection[str]) -> None:

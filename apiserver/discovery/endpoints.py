@@ -116,6 +116,20 @@ class Endpoints:
         self._allowed_labels = allowed_labels
         self._disabled_metrics = disabled_metrics
 
+    @property
+    def paths(self) -> dict[str, Endpoint]:
+        """The handler of each path. One that ends with a slash includes all paths below."""
+        return {
+            "/": self.root,
+            "/index.html": self.root,
+            "/healthz/": self.health,
+            "/livez/": self.health,
+            "/readyz/": self.health,
+            "/version": self.version,
+            "/metrics": self.metrics,
+            "/metrics/slis": self.levels,
+        }
+
     def figures(self, *, resets: bool = False) -> Object:
         """Return the metrics of this process, for other workers. All of them are recorded from now
         on. With `resets`, counters and histograms begin again after that."""

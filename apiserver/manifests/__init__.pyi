@@ -10,4 +10,3 @@ from inkube.apiserver.manifests.manifests import parse as parse
 from inkube.apiserver.manifests.manifests import read as read
 from inkube.apiserver.manifests.manifests import with_namespace as with_namespace
 from inkube.apiserver.manifests.pruning import Contents as Contents
-from inkube.apiserver.manifests.pruning import Pruning as Pruning

@@ -14,10 +14,9 @@ from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.manifests import manifests, pruning
 from inkube.apiserver.manifests.editedfiles import EditedFiles, FileTimes
 from inkube.apiserver.manifests.manifests import Manifest, ManifestError, Source
-from inkube.apiserver.manifests.pruning import Announcement, ObjectName, Pruning
-from inkube.controllers.eventnames import EventNames
+from inkube.apiserver.manifests.pruning import Announcement, Contents, ObjectName, Pruning
 from inkube.controllers.events import Recorder
-from inkube.schemas.clock import Clock
+from inkube.controllers.manager import Manager
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
 
@@ -33,19 +32,18 @@ class DefinitionFiles:
     def __init__(
         self,
         client: InProcessClient,
+        manager: Manager,
         sources: Iterable[Source],
         wait_settled: Callable[[], Awaitable[None]],
-        clock: Clock,
-        names: EventNames,
-        *,
-        pruning: Pruning | None = None,
+        pruned: Contents | None,
     ) -> None:
+        """With `pruned`, which counts the objects of the server, removed objects are deleted."""
         self._client = client
         self._sources = [Path(each) for each in sources if not isinstance(each, Mapping)]
         self._wait_settled = wait_settled
-        self._recorder = Recorder(client, clock, names, COMPONENT)
-        self._pruning = pruning
-        """None if removed objects stay."""
+        self._recorder = Recorder(client, manager.clock, manager.event_names, COMPONENT)
+        now = asyncio.get_running_loop().time
+        self._pruning = None if pruned is None else Pruning(pruned, now)
         self._silent: set[Path] = set()
         """Sources and files that say nothing: their objects stay."""
         self._files = EditedFiles(self._list)

@@ -142,22 +142,21 @@ def _webhooks(
     samples: Samples,
     exit_stack: contextlib.AsyncExitStack,
 ) -> Webhooks:
-    def caller() -> "webhooks.WebhookCaller":
+    def create_caller() -> "webhooks.WebhookCaller":
         webhook_caller = webhooks.WebhookCaller(addresses, options.release)
         exit_stack.push_async_callback(webhook_caller.close)
         return webhook_caller
 
-    def dispatcher() -> "webhooks.Dispatcher":
-        return webhooks.Dispatcher(
+    caller, system_fields = Lazy(create_caller), base.system_fields
+    dispatcher = Lazy(
+        lambda: webhooks.Dispatcher(
             base.store,
-            one(),
+            caller(),
             authorizer=guards.authorizer,
-            uid=base.system_fields.review_uid,
+            uid=system_fields.review_uid,
             samples=samples,
         )
-
-    def converter(webhook: dict[str, Any]) -> Converter:
-        return webhooks.WebhookConverter(webhook, one(), base.system_fields)
-
-    one = Lazy(caller)
-    return Webhooks(Lazy(dispatcher), converter)
+    )
+    return Webhooks(
+        dispatcher, lambda webhook: webhooks.WebhookConverter(webhook, caller(), system_fields)
+    )

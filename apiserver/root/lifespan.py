@@ -1,8 +1,6 @@
 """The start and stop of a server: the order in which its parts open and close."""
 
-import asyncio
 import contextlib
-from collections.abc import Iterable
 from functools import partial
 
 from inkube.apiserver import (
@@ -15,7 +13,6 @@ from inkube.apiserver import (
     scenarios,
     triggers,
 )
-from inkube.apiserver.catalog import LiveCatalog
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.defaults import namespaces, sets
 from inkube.apiserver.listening import Listener
@@ -40,15 +37,9 @@ async def lifespan(
     _close_at_the_end(server_parts.core, stack)
     _defer_kinds(server_parts)
     await _create_first_objects(server_parts)
-    replaced_controllers = {name for each in server_parts.start_modules for name in each.replaces}
-    catalog = LiveCatalog(base.store, server_parts.core.resources)
-    reconcilers.add(server_parts.core, catalog, replaced_controllers)
-    first_object_triggers = reconcilers.at_first_object(
-        server_parts.core, catalog, replaced_controllers, server_parts.defaults.restore_network
-    )
-    started_triggers = triggers.Triggers(
-        base.store, [*first_object_triggers, *await _aggregation(server_parts)]
-    )
+    first_object_triggers = reconcilers.add(server_parts)
+    first_object_triggers += await _aggregation(server_parts)
+    started_triggers = triggers.Triggers(base.store, first_object_triggers)
     stack.callback(started_triggers.close)
     started_triggers.start()
     await serving.start_serving(server_parts, progress, stack, _fork)
@@ -74,10 +65,8 @@ async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
 
 
 def _close_at_the_end(core: Core, stack: contextlib.AsyncExitStack) -> None:
-    stack.callback(core.registry.selections.close)
-    stack.callback(core.registry.engine.close)
-    stack.callback(core.faults.close)
-    stack.callback(core.resources.close)
+    for each in (core.registry.selections, core.registry.engine, core.faults, core.resources):
+        stack.callback(each.close)
     stack.push_async_exit(core.exit_stack)
 
 
@@ -86,11 +75,9 @@ def _defer_kinds(server_parts: Parts) -> None:
     do."""
     core, options = server_parts.core, server_parts.core.options
     groups = options.module_groups
-
-    prepare = partial(core.registry.engine.run, HEAVY, getattr, declared, "install")
-
     needs_environment = any(each.needs_environment for each in server_parts.start_modules)
     if groups or options.kinds or needs_environment:
+        prepare = partial(core.registry.engine.run, HEAVY, getattr, declared, "install")
         outline = partial(modules.outlines.definitions, options.late_modules)
         deferred = DeferredKinds(groups, server_parts.environment, prepare, outline)
         core.resources.defer(deferred)
@@ -126,8 +113,8 @@ async def _aggregation(server_parts: Parts) -> list[Trigger]:
         return [
             Trigger(
                 "apiservices",
-                triggers.is_remote_api_service,
                 lambda: server_parts.aggregator().start(),
+                triggers.is_remote_api_service,
             )
         ]
     defaults.apiservices.check(handlers)
@@ -160,26 +147,14 @@ async def _install_options(
             report=progress.report_definitions,
         )
         if options.watch_definitions:
-            await _follow_files(server_parts, manifest_list, stack)
+            contents = manifests.Contents(core.base.store, core.resources)
+            files = manifests.DefinitionFiles(
+                core.client,
+                core.manager,
+                options.definitions,
+                server_parts.settled,
+                contents if options.prune_definitions else None,
+            )
+            await stack.enter_async_context(files.following(manifest_list))
     if scenario := options.value_of("scenario"):
         await scenarios.load(core.client, scenario)
-
-
-async def _follow_files(
-    server_parts: Parts, applied: "Iterable[manifests.Manifest]", stack: contextlib.AsyncExitStack
-) -> None:
-    """Apply definitions again when their files change, until the server stops."""
-    core, options = server_parts.core, server_parts.core.options
-    pruning = None
-    if options.prune_definitions:
-        contents = manifests.Contents(core.base.store, core.resources)
-        pruning = manifests.Pruning(contents, asyncio.get_running_loop().time)
-    files = manifests.DefinitionFiles(
-        core.client,
-        options.definitions,
-        server_parts.settled,
-        core.base.clock,
-        core.manager.event_names,
-        pruning=pruning,
-    )
-    await stack.enter_async_context(files.following(applied))

@@ -76,15 +76,10 @@ class Parts:
 
     def kubeconfig(self, namespace: str = "default") -> str:
         """Return a kubeconfig for this server as YAML. `namespace` is that of its context."""
-        guards = self.core.security
-        authority = guards.certificate.authority if guards.certificate else b""
-        certificate = key = b""
-        if guards.certificate and self.core.options.client_ca_file:
-            certificate, key = security.administrator(self.client_authority())
-        client = access.kubeconfig.Access(
-            self.core.listener.url, guards.token, authority, namespace, certificate, key
-        )
-        return access.kubeconfig.render(client)
+        guards, url = self.core.security, self.core.listener.url
+        uses_certificates = guards.certificate and self.core.options.client_ca_file
+        signer = self.client_authority() if uses_certificates else None
+        return access.kubeconfig.of(guards, url, namespace, signer)
 
 
 Start = Callable[[Options], Awaitable[tuple[Parts, contextlib.AsyncExitStack]]]
@@ -112,7 +107,11 @@ def build(options: Options, listener: Listener, base: Foundation) -> Parts:
         aggregator=Lazy(lambda: _aggregator(core, front_proxy, defaults)),
         environment=Lazy(lambda: declared.install(host(), start_modules)),
         client_authority=authority,
-        leadership=_leadership(core) if base.is_shared else None,
+        leadership=leadership.leading.Leadership(
+            core.manager, options.lease_duration, on_one_machine=not options.database
+        )
+        if base.is_shared
+        else None,
         start_modules=start_modules,
         start_state=StartState(),
     )
@@ -172,10 +171,3 @@ def _aggregator(
     builtin.apiservices.add(core.manager, aggregator, core.client_as("kube-apiserver"))
     core.exit_stack.push_async_callback(aggregator.close)
     return aggregator
-
-
-def _leadership(core: Core) -> "leadership.leading.Leadership":
-    options = core.options
-    return leadership.leading.Leadership(
-        core.manager, options.lease_duration, on_one_machine=not options.database
-    )

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection
 from inkube.apiserver import admission, webhooks
 from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
-from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.policies import plugin as policies
 from inkube.apiserver.registry import LatePlugin, Plugin, Resources, Samples, SystemFields
@@ -54,14 +53,14 @@ def in_order(
     left_out = {*disabled, *(OPTIONAL - set(enabled))}
     running = {*enabled} - {*disabled}
     names.check(running, {*enabled, *disabled})
+    if minor < names.POD_CHANGES_SINCE:
+        left_out |= names.POD_CHANGES
     settings = Lazy(lambda: admission.configfile.read(config_file, running))
-    if config_file is not None or "EventRateLimit" in running:
+    if "EventRateLimit" in running:
         settings()  # raises ValueError
+    configured = settings() if config_file is not None else None
+    limits = configured.quota_limits if configured else ()
     authorizer = security.authorizer
-    seconds = (
-        options.default_not_ready_toleration_seconds,
-        options.default_unreachable_toleration_seconds,
-    )
     every: list[Plugin | LatePlugin] = [
         _late(
             "NamespaceAutoProvision",
@@ -70,7 +69,11 @@ def in_order(
         ),
         NamespaceLifecycle(store),
         *security.rights,
-        *_device_rights(authorizer, minor),
+        *(
+            [_late("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer))]
+            if gates.is_on("DRAResourceClaimGranularStatusAuthorization", minor)
+            else []
+        ),
         _late("NamespaceExists", None, lambda: admission.NamespaceExists(store)),
         _late("LimitPodHardAntiAffinityTopology", (_PODS,), lambda: admission.HardTopologies()),
         _late("LimitRanger", (_PODS, _CLAIMS), lambda: admission.LimitRanger(store)),
@@ -87,7 +90,7 @@ def in_order(
         _late("TaintNodesByCondition", (_NODES,), lambda: admission.TaintNewNodes()),
         _late("AlwaysPullImages", (_PODS,), lambda: admission.AlwaysPullImages()),
         *(() if options.allow_privileged else (admission.Unprivileged(),)),
-        PodSecurity(store, samples, minor, settings().pod_security if config_file else None),
+        PodSecurity(store, samples, minor, configured and configured.pod_security),
         _late(
             "PodNodeSelector",
             (_PODS,),
@@ -97,7 +100,10 @@ def in_order(
         _late(
             "DefaultTolerationSeconds",
             (_PODS,),
-            lambda: admission.DefaultTolerationSeconds(*seconds),
+            lambda: admission.DefaultTolerationSeconds(
+                options.default_not_ready_toleration_seconds,
+                options.default_unreachable_toleration_seconds,
+            ),
         ),
         _late(
             "PodTolerationRestriction",
@@ -141,42 +147,22 @@ def in_order(
         _late("DefaultIngressClass", (_INGRESSES,), lambda: admission.DefaultIngressClass(store)),
         _late("DenyServiceExternalIPs", (_SERVICES,), lambda: admission.ExternalAddresses()),
         _late("PodTopologyLabels", (_PODS,), lambda: admission.PodTopologyLabels(store)),
-        *_changes_of_pods(store, minor),
+        _late(
+            "NodeDeclaredFeatureValidator",
+            (_PODS,),
+            lambda: admission.declaredfeatures.NodeDeclaredFeatures(store),
+        ),
+        _late("PodResizeValidator", (_PODS,), lambda: admission.PodResizeValidator(store)),
         policies.MutatingPolicies(store, resources, authorizer),
-        MutatingWebhooks(store, dispatcher, settings().mutating_users if config_file else None),
+        MutatingWebhooks(store, dispatcher, configured and configured.mutating_users),
         policies.ValidatingPolicies(store, resources, authorizer),
-        ValidatingWebhooks(store, dispatcher, settings().validating_users if config_file else None),
+        ValidatingWebhooks(store, dispatcher, configured and configured.validating_users),
         declared_kinds,
         *security.escalation,
         QuotaAdmission(store),  # last, because it counts the objects that it admits
-        *_covering_quotas(store, settings() if config_file else None),
+        *((admission.coveringquotas.CoveringQuotas(store, limits),) if limits else ()),
     ]
     return [plugin for plugin in every if plugin.name not in left_out]
-
-
-def _device_rights(authorizer: Authorizer, minor: int) -> tuple[LatePlugin, ...]:
-    if not gates.is_on("DRAResourceClaimGranularStatusAuthorization", minor):
-        return ()
-    return (_late("", (_DEVICE_CLAIMS,), lambda: admission.DeviceRights(authorizer)),)
-
-
-def _changes_of_pods(store: Store, minor: int) -> tuple[LatePlugin, ...]:
-    """Return the plugins that compare changed pods with their nodes, new in a minor."""
-    if minor < names.POD_CHANGES_SINCE:
-        return ()
-    features = Lazy(lambda: admission.declaredfeatures.NodeDeclaredFeatures(store))
-    resizes = Lazy(lambda: admission.PodResizeValidator(store))
-    return (
-        LatePlugin("NodeDeclaredFeatureValidator", (_PODS,), features),
-        LatePlugin("PodResizeValidator", (_PODS,), resizes),
-    )
-
-
-def _covering_quotas(
-    store: Store, settings: "admission.configfile.Settings | None"
-) -> tuple[Plugin, ...]:
-    limits = settings.quota_limits if settings else ()
-    return (admission.coveringquotas.CoveringQuotas(store, limits),) if limits else ()
 
 
 def _late(

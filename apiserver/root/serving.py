@@ -7,10 +7,9 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Self
 
 from inkube import controllers
 from inkube.apiserver import (
@@ -30,7 +29,7 @@ from inkube.apiserver import app as apps
 from inkube.apiserver.app import App
 from inkube.apiserver.auth import Flows
 from inkube.apiserver.configuration import Options, ServerOptions
-from inkube.apiserver.discovery import LOADING, Endpoint, Endpoints, issuer
+from inkube.apiserver.discovery import Endpoint, Endpoints, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
 from inkube.apiserver.registry import Samples
@@ -40,80 +39,67 @@ from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.options import options_of
 
-_NO_ORIGINS = Origins((), protects=False)
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class _Serving:
+    """What serves the requests of one server, besides its parts."""
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StreamingParts:
-    """The parts with unlimited requests, which end when the server stops."""
-
+    parts: Parts
+    start: Start
+    flows: Flows
+    """The flows of requests, which limit running requests once there are flow schemas."""
+    guard: Guard
+    endpoints: Endpoints
+    listeners: "list[http.audit.Listener]"
+    audit: "http.audit.AuditLog | None"
     sessions: "Lazy[subresources.containers.Sessions]"
     request_log: "Lazy[console.RequestLog]"
+    others: requestwaits.OtherServers | None
+    """The servers that share the store."""
 
-    def close(self) -> None:
-        """End these requests."""
+    async def end_requests(self) -> None:
+        """End the requests that do not end by themselves."""
         for each in (self.request_log.value_if_created, self.sessions.value_if_created):
             if each is not None:
                 each.close()
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Limits:
-    """What limits the number of running requests: two numbers, or the flows of requests once there
-    are flow schemas."""
-
-    guard: Guard
-    flows: Flows
-
-    @classmethod
-    def of(cls, core: Core) -> Self:
-        """Return the limits that the options require."""
-        options = core.options
-        reads, writes = options.max_requests_inflight, options.max_mutating_requests_inflight
-        seats = reads + writes if options.enable_priority_and_fairness else 0
-        flows = Flows(
-            core.base.store, core.resources, core.samples, seats, endless=(watching.SHARED,)
-        )
-        guard = Guard(
-            loopback_only=core.security.is_open,
-            hosts=options.allow_hosts,
-            reads=reads or sys.maxsize,
-            writes=writes or sys.maxsize,
-            is_limiting=lambda: not flows.are_active,
-        )
-        return cls(guard, flows)
+        self.parts.streams.close()
+        aggregator = self.parts.aggregator.value_if_created
+        if aggregator is not None:
+            await aggregator.close()
 
 
 async def start_serving(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
 ) -> None:
     """Serve requests until `stack` is left. Raises OSError or ValueError of the audit log."""
-    core, listener = parts.core, parts.core.listener
-    options, worker = core.options, core.options.worker
-    listeners: list[http.audit.Listener] = []
+    core, options, listener = parts.core, parts.core.options, parts.core.listener
     audited = options.audit_policy_file, options.audit_log, options.audit_webhook_config_file
     audit = access.auditing.audit_log(options, stack) if any(audited) else None
-    if audit is not None:
-        listeners.append(audit.write)
-    streaming_parts = StreamingParts(
-        Lazy(lambda: subresources.containers.Sessions()),
-        Lazy(lambda: console.RequestLog(listeners)),
+    listeners: list[http.audit.Listener] = [] if audit is None else [audit.write]
+    siblings = None if options.worker is None else workers.Siblings(options.worker)
+    flows = _flows(core)
+    guard = _guard(core, flows)
+    serving = _Serving(
+        parts=parts,
+        start=start,
+        flows=flows,
+        guard=guard,
+        endpoints=_endpoints(core, progress, siblings, guard, flows),
+        listeners=listeners,
+        audit=audit,
+        sessions=Lazy(lambda: subresources.containers.Sessions()),
+        request_log=Lazy(lambda: console.RequestLog(listeners)),
+        others=requestwaits.OtherServers(core.base.store, core.manager)
+        if core.base.is_shared
+        else None,
     )
-    siblings = None if worker is None else workers.Siblings(worker)
-    limits = Limits.of(core)
-    endpoints = _endpoints(core, progress, siblings, limits)
     if siblings is not None:
-        await siblings.start(endpoints.figures)
+        await siblings.start(serving.endpoints.figures)
         stack.push_async_callback(siblings.close)
-    others = (
-        requestwaits.OtherServers(core.base.store, core.manager) if core.base.is_shared else None
-    )
-    if others is not None:
-        stack.callback(others.close)
-    application = _application(
-        parts, endpoints, limits, streaming_parts, others, listeners, audit, start
-    )
-    if worker is not None:
+    if serving.others is not None:
+        stack.callback(serving.others.close)
+    application = _application(serving)
+    if options.worker is not None:
         application = await _join_workers(parts, application, stack)
     if files := core.security.config_files:
         edited = manifests.EditedFiles(lambda: [each.path for each in files])
@@ -122,34 +108,38 @@ async def start_serving(
             files, edited.wait_for_change, core.samples, name
         )
         await stack.enter_async_context(reloading.running())
-    app = App(application)
     # a second time, so that requests end while the store is open; a second cleanup has no effect
     stack.push_async_callback(listener.runner.cleanup)
-    # before the runner waits for running requests, because watches never end by themselves
-    stack.callback(parts.streams.close)
-    stack.push_async_callback(_close_forwarded, parts)
-    stack.callback(streaming_parts.close)
-    listener.serve(app)
+    stack.push_async_callback(serving.end_requests)  # before the runner waits for them
+    listener.serve(App(application))
 
 
-async def _close_forwarded(parts: Parts) -> None:
-    """Disconnect forwarded requests, because watches of other servers do not end by themselves."""
-    aggregator = parts.aggregator.value_if_created
-    if aggregator is not None:
-        await aggregator.close()
+def _flows(core: Core) -> Flows:
+    options = core.options
+    seats = options.max_requests_inflight + options.max_mutating_requests_inflight
+    return Flows(
+        core.base.store,
+        core.resources,
+        core.samples,
+        seats if options.enable_priority_and_fairness else 0,
+        endless=(watching.SHARED,),
+    )
 
 
-def _application(
-    parts: Parts,
-    endpoints: Endpoints,
-    limits: "Limits",
-    streaming: StreamingParts,
-    others: requestwaits.OtherServers | None,
-    listeners: "list[http.audit.Listener]",
-    audit: "http.audit.AuditLog | None",
-    start: Start,
-) -> apps.Parts:
-    core, options = parts.core, parts.core.options
+def _guard(core: Core, flows: Flows) -> Guard:
+    """Return what limits the number of running requests while there are no flow schemas."""
+    options = core.options
+    return Guard(
+        loopback_only=core.security.is_open,
+        hosts=options.allow_hosts,
+        reads=options.max_requests_inflight or sys.maxsize,
+        writes=options.max_mutating_requests_inflight or sys.maxsize,
+        is_limiting=lambda: not flows.are_active,
+    )
+
+
+def _application(serving: _Serving) -> apps.Parts:
+    parts, core, options = serving.parts, serving.parts.core, serving.parts.core.options
     handlers = Handlers(core.registry, Renderer(core.base.system_fields))
     return apps.Parts(
         registry=core.registry,
@@ -159,59 +149,51 @@ def _application(
             core.resources,
             handlers,
             parts.streams.serve,
-            Lazy(lambda: _subresources(parts, handlers, streaming)),
+            Lazy(lambda: _subresources(serving, handlers)),
             core.registry.engine,
         ),
         access=core.security.access,
-        flows=limits.flows,
+        flows=serving.flows,
         origins=core.listener.origins,
-        guard=limits.guard,
-        metrics=endpoints.requests,
+        guard=serving.guard,
+        metrics=serving.endpoints.requests,
         samples=core.samples,
-        endpoints=_paths(parts, endpoints, limits, streaming, start),
+        endpoints=_paths(serving),
         faults=core.faults,
         sleep=core.base.clock.sleep,
-        before_request=_before_request(parts, others),
+        before_request=_before_request(serving),
         before_write=requestwaits.of_earlier_writes(core.manager)
         if parts.waits_for_controllers
         else None,
         on_request=options.on_request,
         records_bodies=options.record_bodies,
         pages=Lazy(lambda: console.Pages()),
-        listeners=listeners,
-        audit=audit,
+        listeners=serving.listeners,
+        audit=serving.audit,
     )
 
 
-def _before_request(
-    parts: Parts, others: requestwaits.OtherServers | None
-) -> Callable[[], Awaitable[None] | None] | None:
+def _before_request(serving: _Serving) -> Callable[[], Awaitable[None] | None] | None:
     """Return the function whose result each request awaits before it is processed, or None."""
-    if parts.core.options.seed is not None:
-        return requestwaits.of_controllers(parts.core.manager)
-    return None if others is None else others.caught_up
+    core = serving.parts.core
+    if core.options.seed is not None:
+        return requestwaits.of_controllers(core.manager)
+    return None if serving.others is None else serving.others.caught_up
 
 
 def _endpoints(
-    core: Core, progress: Progress, siblings: "workers.Siblings | None", limits: Limits
+    core: Core,
+    progress: Progress,
+    siblings: "workers.Siblings | None",
+    guard: Guard,
+    flows: Flows,
 ) -> Endpoints:
-    store = core.base.store
-
-    def failures() -> Mapping[str, str]:
-        if store.failure:
-            return {LOADING: store.failure}
-        stage = progress.stage
-        return {} if stage is None else {stage.check: str(stage)}
-
-    samples = core.samples
-
-    def observe_work(phase: str, name: str, seconds: float) -> None:
-        samples.observe(seconds, f"workqueue_{phase}_duration_seconds", name)
+    store, samples = core.base.store, core.samples
 
     def gauges() -> Iterator[tuple[str, ...]]:
-        core.manager.observe_queues(observe_work)  # from the first time that metrics are read
-        yield from limits.guard.figures()
-        yield from limits.flows.figures()
+        core.manager.observe_queues(samples.observe)  # from the first time that metrics are read
+        yield from guard.figures()
+        yield from flows.figures()
         yield from core.manager.figures()
 
     return Endpoints(
@@ -221,7 +203,7 @@ def _endpoints(
         core.resources,
         store,
         core.options.data,
-        failures,
+        lambda: progress.failures(store),
         core.options.release,
         core.options.allow_metric_labels,
         core.options.disabled_metrics,
@@ -230,52 +212,41 @@ def _endpoints(
     )
 
 
-def _paths(
-    parts: Parts, handlers: Endpoints, limits: Limits, streaming: StreamingParts, start: Start
-) -> dict[str, Endpoint | Lazy[Endpoint]]:
+def _paths(serving: _Serving) -> dict[str, Endpoint | Lazy[Endpoint]]:
     """Return the endpoints at paths outside resources. A path that ends with a slash includes all
     paths below."""
-    core = parts.core
+    parts, core = serving.parts, serving.parts.core
+    options, minor, started = core.options, core.options.release.minor, datetime.now(UTC)
     documents = issuer.Issuer(
         core.security.authenticator.accounts,
-        lambda: core.options.service_account_jwks_uri or core.listener.url + issuer.KEYS,
+        lambda: options.service_account_jwks_uri or core.listener.url + issuer.KEYS,
     )
-    options, started = core.options, datetime.now(UTC)
-    minor = options.release.minor
     pages = Lazy(
         lambda: discovery.Pages(options.release, started, options, options_of(ServerOptions))
     )
     groups = Lazy(lambda: discovery.Discovery(core.resources, minor))
+    schemas = Lazy(
+        lambda: discovery.OpenAPI(
+            core.resources, core.registry.engine, minor, {control.PATH: control.openapi}
+        )
+    )
+    activity = Lazy(
+        lambda: console.Activity(
+            core.base.store, lambda: (each.user_agent for each in parts.streams.open())
+        )
+    )
     return {
-        "/": handlers.root,
-        "/index.html": handlers.root,
-        **dict.fromkeys(handlers.page_paths, pages),
+        **serving.endpoints.paths,
+        **dict.fromkeys(serving.endpoints.page_paths, pages),
         issuer.CONFIGURATION: documents.configuration,
         issuer.KEYS: documents.keys,
-        "/healthz/": handlers.health,
-        "/livez/": handlers.health,
-        "/readyz/": handlers.health,
-        "/version": handlers.version,
-        "/metrics": handlers.metrics,
-        "/metrics/slis": handlers.levels,
-        "/debug/": Lazy(lambda: discovery.Debugging(limits.flows)),
-        "/inkube/": Lazy(lambda: _control(parts, start)),
-        "/debug/requests": streaming.request_log,
-        "/debug/activity": Lazy(
-            lambda: console.Activity(
-                core.base.store, lambda: (each.user_agent for each in parts.streams.open())
-            )
-        ),
+        "/debug/": Lazy(lambda: discovery.Debugging(serving.flows)),
+        "/inkube/": Lazy(lambda: _control(parts, serving.start)),
+        "/debug/requests": serving.request_log,
+        "/debug/activity": activity,
         "/api/": groups,
         "/apis/": groups,
-        "/openapi/": Lazy(
-            lambda: discovery.OpenAPI(
-                core.resources,
-                core.registry.engine,
-                minor,
-                {control.PATH: control.openapi},
-            )
-        ),
+        "/openapi/": schemas,
     }
 
 
@@ -301,19 +272,18 @@ def _control(parts: Parts, start: Start) -> "control.Control":
         start=start_fork,
     )
     server_actions = actions.ServerActions(server)
-    parts.core.exit_stack.push_async_callback(server_actions.close)
-    shared = Lazy(lambda: _shared_streams(parts))
-    return control.Control(server_actions, {watching.SHARED: shared})
+    core.exit_stack.push_async_callback(server_actions.close)
+
+    def shared_streams() -> "watching.shared.SharedStreams":
+        shared = watching.shared.SharedStreams(core.listener.server.request_handler)
+        parts.streams.on_close.append(shared.close)
+        return shared
+
+    return control.Control(server_actions, {watching.SHARED: Lazy(shared_streams)})
 
 
-def _shared_streams(parts: Parts) -> "watching.shared.SharedStreams":
-    shared = watching.shared.SharedStreams(parts.core.listener.server.request_handler)
-    parts.streams.on_close.append(shared.close)
-    return shared
-
-
-def _subresources(parts: Parts, handlers: Handlers, streaming: StreamingParts) -> Subresources:
-    core, pods, sessions = parts.core, parts.pods, streaming.sessions()
+def _subresources(serving: _Serving, handlers: Handlers) -> Subresources:
+    core, pods, sessions = serving.parts.core, serving.parts.pods, serving.sessions()
     guards, registry = core.security, core.registry
 
     def kubelet() -> "subresources.containers.Kubelet | None":
@@ -346,21 +316,20 @@ async def _join_workers(
     leader can serve."""
     options = parts.core.options
     flows = Flows(parts.core.base.store, parts.core.resources, Samples(), seats=0)
-    forwarded_app = App(application.forwarded(workers.ForwardedAccess(), flows, _NO_ORIGINS))
-    server = webserver.server(forwarded_app, _NO_ORIGINS, parts.core.listener.budget, options.http)
+    origins = Origins((), protects=False)
+    forwarded_app = App(application.forwarded(workers.ForwardedAccess(), flows, origins))
+    server = webserver.server(forwarded_app, origins, parts.core.listener.budget, options.http)
     runner = await workers.start_runner(options.worker, server)
     stack.push_async_callback(runner.cleanup)
     await selfcheck.check(server, selfcheck.unix(str(options.worker.socket_path(os.getpid()))))
+    model_groups = (
+        kind.definition.group for module in parts.start_modules for kind in module.kinds
+    )
     leader = workers.Leader(
         options.worker,
         lambda: parts.leadership.leading_process if parts.leadership else 0,
-        (*options.module_groups, *_groups_of(parts.start_modules)),
+        {*options.module_groups, *model_groups},
         pods=parts.pods is not None,
     )
     stack.push_async_callback(leader.close)
     return replace(application, elsewhere=leader.concerns)
-
-
-def _groups_of(start_modules: "Sequence[controllers.ModuleParts]") -> Iterator[str]:
-    """Return the groups of the kinds with a model of modules that are built at the start."""
-    return (kind.definition.group for module in start_modules for kind in module.kinds)

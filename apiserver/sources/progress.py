@@ -4,7 +4,7 @@
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from inkube.apiserver.discovery import DEFINING, LOADING, Stage
 from inkube.storage import Store
@@ -24,6 +24,14 @@ class Progress:
         if read is None:
             return self._stage
         return Stage(LOADING, "loading", read.revision, read.newest, f"{read.objects:,} objects")
+
+    def failures(self, store: Store) -> Mapping[str, str]:
+        """Return the health checks that fail, with the reason: of a store that cannot be read, or
+        of the current step of the start."""
+        if store.failure:
+            return {LOADING: store.failure}
+        stage = self.stage
+        return {} if stage is None else {stage.check: str(stage)}
 
     @contextlib.contextmanager
     def report_loading(self, store: Store) -> Iterator[None]:
