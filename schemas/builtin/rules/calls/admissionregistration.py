@@ -170,11 +170,6 @@ def warns_and_denies(frame: Frame) -> bool:
     return {"Deny", "Warn"} <= set(frame.obj.get("validationActions") or ())
 
 
-def not_beside_name(_value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse a selector of parameters next to a name."""
-    return [fielderrors.forbidden(path, "name and selector are mutually exclusive")]
-
-
 def validating_expressions(spec: Object, _path: str, frame: Frame) -> list[FieldError]:
     """Check the conditions, variables, validations and annotations of a
     ValidatingAdmissionPolicy."""

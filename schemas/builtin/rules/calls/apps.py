@@ -168,30 +168,7 @@ def one_way(rolling: Object, path: str, _frame: Frame) -> list[FieldError]:
     return []
 
 
-def more_than_ready(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """Check that progressDeadlineSeconds is greater than minReadySeconds."""
-    if value > frame.obj.get("minReadySeconds", 0):
-        return []
-    return [fielderrors.invalid(path, value, "must be greater than minReadySeconds")]
-
-
 # ----------------------------------------------------------------------------------- counters
-
-
-def exceeds_replicas(member: str, frame: Frame) -> bool:
-    """Return whether a counter of the status is greater than the number of replicas."""
-    return bool(frame.obj.get(member, 0) > frame.obj.get("replicas", 0))
-
-
-def exceeds_ready(member: str, frame: Frame) -> bool:
-    """Return whether a counter of the status is greater than the number of ready replicas."""
-    return bool(frame.obj.get(member, 0) > frame.obj.get("readyReplicas", 0))
-
-
-def decrements(member: str, frame: Frame) -> bool:
-    """Return whether a counter decreased or was removed (IsDecremented)."""
-    before = (frame.old or {}).get(member)
-    return before is not None and (frame.obj.get(member) or 0) < before
 
 
 # ------------------------------------------------------------------- stateful sets, revisions

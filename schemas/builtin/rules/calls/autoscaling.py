@@ -11,18 +11,6 @@ _SOURCES = ("object", "external", "pods", "resource", "containerResource")
 """The sources of a metric, in the order of upstream's checks."""
 
 
-def was_at_zero(frame: Frame) -> bool:
-    """Return whether minReplicas was already 0 before this update."""
-    return frame.old is not None and frame.old.get("minReplicas") == 0
-
-
-def below_least(frame: Frame) -> bool:
-    """Return whether maxReplicas is less than minReplicas."""
-    least: int = frame.obj.get("minReplicas", 1)
-    most: int = frame.obj.get("maxReplicas", 0)
-    return most < least
-
-
 def idles_without_events(frame: Frame) -> bool:
     """Return whether minReplicas is 0 without a metric that can scale up from 0 (Object or
     External)."""

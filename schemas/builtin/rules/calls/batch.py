@@ -36,11 +36,6 @@ _SHORTHANDS = frozenset({
 _ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
 
 
-def has_no_indexes(frame: Frame) -> bool:
-    """Return whether the completion mode is NonIndexed, also by default."""
-    return frame.obj.get("completionMode") in (None, "NonIndexed")
-
-
 def manager(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check that `managedBy` has the form `example.com/path` and a bounded length."""
     errors = networking.domain_prefixed_path(value, path, frame)
@@ -637,20 +632,9 @@ def nothing_uncounted(value: Object, path: str, _frame: Frame) -> list[FieldErro
     return [fielderrors.invalid(path, shown, why)]
 
 
-def completes_before_start(frame: Frame) -> bool:
-    """Return whether the completion time is before the start time."""
-    start, end = frame.obj.get("startTime"), frame.obj.get("completionTime")
-    return bool(start and end and end < start)
-
-
 def _spec(frame: Frame) -> Object:
     found: Object = frame.root.obj.get("spec") or {}
     return found
-
-
-def has_no_limit_per_index(frame: Frame) -> bool:
-    """Return whether the job does not limit the failures of each index."""
-    return _spec(frame).get("backoffLimitPerIndex") is None
 
 
 def completed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
@@ -695,28 +679,12 @@ def _intervals(text: str, completions: int) -> deque[tuple[int, int]]:
     return found
 
 
-def has_more_ready(frame: Frame) -> bool:
-    """Return whether more pods are ready than active."""
-    return bool((frame.obj.get("ready") or 0) > (frame.obj.get("active") or 0))
-
-
-def decreases(member: str, frame: Frame) -> bool:
-    """Return whether an update decreases a count."""
-    return bool((frame.obj.get(member) or 0) < ((frame.old or {}).get(member) or 0))
-
-
 def is_elastic(frame: Frame) -> bool:
     """Return whether the job is indexed, with as many completions as pods at the same time, and can
     be scaled down."""
     spec = _spec(frame)
     is_indexed = spec.get("completionMode") == "Indexed"
     return is_indexed and spec.get("completions") == spec.get("parallelism")
-
-
-def moves_completion(frame: Frame) -> bool:
-    """Return whether an update changes a completion time."""
-    new, old = (one.get("completionTime") for one in (frame.obj, frame.old or {}))
-    return bool(new and old and new != old)
 
 
 def starts_nothing(frame: Frame) -> bool:

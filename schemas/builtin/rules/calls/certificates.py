@@ -212,8 +212,3 @@ def loses(kind: str, frame: Frame) -> bool:
 def gains(kind: str, frame: Frame) -> bool:
     """Return whether an update adds a condition."""
     return _has(frame.obj, kind) and not _has(frame.old, kind)
-
-
-def had_certificate(frame: Frame) -> bool:
-    """Return whether the request had a certificate before the update."""
-    return bool((frame.old or {}).get("certificate"))

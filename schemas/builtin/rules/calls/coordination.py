@@ -1,7 +1,5 @@
 """Irregular rules of coordination.k8s.io."""
 
-from typing import Any
-
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -20,9 +18,3 @@ def strategy(value: str, path: str, _frame: Frame) -> list[FieldError]:
     if value in _STRATEGIES:
         return []
     return [fielderrors.not_supported(place, value, _STRATEGIES)]
-
-
-def has_holder(frame: Frame) -> bool:
-    """Return whether the preferred holder is set and is not empty."""
-    holder: Any = frame.obj.get("preferredHolder")
-    return bool(holder)

@@ -500,11 +500,6 @@ def _node_addresses(addresses: list[Object]) -> list[FieldError]:
 # endpoints
 
 
-def has_siblings(member: str, frame: Frame) -> bool:
-    """Return whether the list `member`, which contains this struct, has other items."""
-    return frame.up is not None and len(frame.up.obj.get(member) or ()) > 1
-
-
 def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check an address of Endpoints. An update can keep an invalid address of the old object
     (IsValidIPForLegacyField)."""

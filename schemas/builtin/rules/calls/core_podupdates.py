@@ -64,24 +64,6 @@ def _pairs(frame: Frame, member: str) -> tuple[list[Object], list[Object]]:
     return frame.obj.get(member) or [], (frame.old or {}).get(member) or []
 
 
-def changes_length(member: str, frame: Frame) -> bool:
-    """Return whether an update changes the number of items in a list."""
-    new, before = _pairs(frame, member)
-    return len(new) != len(before)
-
-
-def has_later_deadline(frame: Frame) -> bool:
-    """Return whether an update increases the deadline."""
-    before = (frame.old or {}).get("activeDeadlineSeconds")
-    return before is not None and bool(frame.obj.get("activeDeadlineSeconds", 0) > before)
-
-
-def loses_deadline(frame: Frame) -> bool:
-    """Return whether an update removes the deadline."""
-    before = (frame.old or {}).get("activeDeadlineSeconds")
-    return before is not None and frame.obj.get("activeDeadlineSeconds") is None
-
-
 def loses_tolerations(frame: Frame) -> bool:
     """Return whether an update removes or changes tolerations, except their tolerationSeconds."""
     new, before = _pairs(frame, "tolerations")

@@ -83,11 +83,6 @@ def ports_needed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.required(f"{path}.ports")]
 
 
-def among_others(frame: Frame) -> bool:
-    """Return whether a service has several ports."""
-    return frame.up is not None and len(frame.up.obj["ports"]) > 1
-
-
 def port_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check that no earlier port has the same name."""
     assert frame.up is not None, "ports stand in a spec"

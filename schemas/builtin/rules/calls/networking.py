@@ -117,18 +117,6 @@ def policy_types(spec: Object) -> list[str]:
     return ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
-def has_many_types(frame: Frame) -> bool:
-    """Return whether there are more than two policy types."""
-    return len(frame.obj.get("policyTypes") or ()) > 2
-
-
-def at_most_two(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
-    """Check that there are at most two policy types."""
-    if len(value) <= 2:
-        return []
-    return [fielderrors.invalid(path, value, "may not specify more than two policyTypes")]
-
-
 def has_selector(frame: Frame) -> bool:
     """Return whether a selector selects the peers."""
     return any(frame.obj.get(each) is not None for each in ("podSelector", "namespaceSelector"))

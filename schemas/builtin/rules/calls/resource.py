@@ -166,14 +166,6 @@ def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError
     return []
 
 
-def no_count(value: int, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse a count for all devices (validateDeviceAllocationMode)."""
-    if not value:
-        return []
-    why = "must not be specified when allocationMode is 'All'"
-    return [fielderrors.invalid(path, value, why)]
-
-
 def request_reference(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check that `request` or `request/alternative` exists in the same claim
     (validateRequestNameRef)."""
@@ -213,12 +205,6 @@ def gains_users(frame: Frame) -> bool:
     had = (frame.old or {}).get("reservedFor") or []
     is_allocated = frame.obj.get("allocation") is not None
     return is_allocated and any(user not in had for user in frame.obj.get("reservedFor") or ())
-
-
-def is_allocated(frame: Frame) -> bool:
-    """Return whether a claim was not allocated before. An existing allocation is not checked
-    again."""
-    return (frame.old or {}).get("allocation") is None
 
 
 def identity(device: Object) -> tuple[str, ...]:

@@ -75,12 +75,6 @@ def _requirement(requirement: Object, path: str) -> list[FieldError]:
     return errors + [fielderrors.invalid(f"{path}.key", key, why) for why in names.label_key(key)]
 
 
-def is_new(frame: Frame) -> bool:
-    """Return whether the object is being created. An update, which can validate the whole object
-    as well, has a version."""
-    return not frame.root.obj["metadata"].get("resourceVersion")
-
-
 def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check that an attachment has exactly one source (validateVolumeAttachmentSource)."""
     name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
