@@ -177,8 +177,8 @@ class _LineCompiler:
         for word in self._line.words:
             if word.name in table.SILENT or (self._element and word.name in _OF_THE_WHOLE):
                 continue
-            if word.name in ("valid", "call"):
-                descends = True  # `valid` at its own place in the line, `call` in its function
+            if word.name in ("valid", "call", "invalid"):
+                descends = True  # `valid` at its own place, `call` in its function, `invalid` not
             yield self._part(word)
         if descends or self._field == "self" or self._element == "{keys}" or self._only_gates():
             return

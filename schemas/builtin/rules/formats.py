@@ -1,10 +1,11 @@
-"""Checks for the texts of a `format=`. They return the texts of errors, or an empty list for valid
-texts."""
+"""Checks for the texts of a `format=`, with no error for valid texts."""
 
 import re
 from collections.abc import Callable
+from functools import partial
 
-from inkube.schemas.builtin import naming
+from inkube.schemas.builtin import addresses, metadata, naming, resourcenames
+from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.metadata import names
 
 
@@ -72,3 +73,15 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "search-domain": naming.search_domain,
     "wildcard-domain": naming.wildcard_domain,
 }
+"""Checks that return the texts of errors."""
+CHECKS: dict[str, Callable[[str, str], list[FieldError]]] = {
+    "cidr": addresses.check_block,
+    "cidr-lenient": partial(addresses.check_block, strict=False),
+    "container-resource": resourcenames.check_of_container,
+    "domain-path": names.domain_prefixed_path,
+    "finalizer": metadata.unknown_finalizer,
+    "ip": addresses.check,
+    "ip-reachable": addresses.check_reachable,
+}
+"""Checks of a text at a path, whose errors have several types. `lenient`: as before the gate
+StrictIPCIDRValidation was on."""

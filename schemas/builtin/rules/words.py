@@ -80,11 +80,13 @@ def _filled(word: Word, _subject: Subject) -> Check:
     return check
 
 
-def _forbidden(word: Word, _subject: Subject) -> Check:
-    def check(value: Any, path: str, _frame: Frame) -> Iterable[FieldError] | None:
-        return [fielderrors.forbidden(path, _said(word.text, value, path))]
+def _refused(error: Callable[[str, str], FieldError]) -> Maker:
+    """Return the maker of a check that always fails, for lines with conditions."""
 
-    return check
+    def make(word: Word, _subject: Subject) -> Check:
+        return lambda value, path, _frame: [error(path, _said(word.text, value, path))]
+
+    return make
 
 
 def _invalid(word: Word, subject: Subject) -> Check:
@@ -208,6 +210,9 @@ def _max_items(word: Word, _subject: Subject) -> Check:
 
 
 def _format(word: Word, subject: Subject) -> Check:
+    of_text = formats.CHECKS.get(word.value)
+    if of_text is not None:
+        return lambda value, path, _frame: of_text(value, path)
     find = formats.FORMATS.get(word.value)
     if find is None:
         raise RuleError(f"{subject.where}: no format {word.value!r}")
@@ -260,6 +265,20 @@ def at(obj: Any, path: list[str]) -> Any:
     return obj
 
 
+def _once(_word: Word, subject: Subject) -> Check:
+    """Return a check that no earlier item of the enclosing list has the same value."""
+    fact = f"{subject.type}.{subject.name}"
+
+    def check(value: Any, path: str, frame: Frame) -> Iterable[FieldError] | None:
+        seen = (frame.up or frame).facts.setdefault(fact, set())
+        if value in seen:
+            return [fielderrors.duplicate(path, value)]
+        seen.add(value)
+        return None
+
+    return check
+
+
 def _one_of(word: Word, _subject: Subject) -> Check:
     """Return a check for `self` that one of the named members is set. Its error has the text of the
     word."""
@@ -304,7 +323,7 @@ WORDS: dict[str, Rule] = {
     "enum": Rule(_enum),
     "expressions": Rule(_expressions, ends=True),
     "filled": Rule(_filled, unset=True),
-    "forbidden": Rule(_forbidden, ends=True),
+    "forbidden": Rule(_refused(fielderrors.forbidden), ends=True),
     "format": Rule(_format),
     "immutable": Rule(_immutable, unset=True),
     "invalid": Rule(_invalid),
@@ -313,6 +332,8 @@ WORDS: dict[str, Rule] = {
     "maxItems": Rule(_max_items, ends=True),
     "maxLength": Rule(_max_length),
     "min": Rule(_min),
+    "missing": Rule(_refused(fielderrors.required), ends=True),
+    "once": Rule(_once),
     "one-of": Rule(_one_of, ends=True),
     "over": Rule(_over),
     "range": Rule(_range),

@@ -58,14 +58,6 @@ def fits(frame: Frame) -> bool:
     return not expressionsize.errors(frame.obj.get("webhooks"), "webhooks")
 
 
-def name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that the name of a webhook is unique, after the rest of the webhook."""
-    seen: set[str] = (frame.up or frame).facts.setdefault("names", set())
-    repeated = value in seen
-    seen.add(value)
-    return [fielderrors.duplicate(path, value)] if repeated else []
-
-
 def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that a name has at least three segments (IsFullyQualifiedName)."""
     if not value:

@@ -18,7 +18,7 @@ _READABLE = "selector is readable"
 _MANY_DIGITS = 19
 """As many as an int64 has: enough to compare with 0."""
 _MAY_CHANGE = (
-    "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
+    "replicas", "ordinals", "template", "updateStrategy",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )  # fmt: skip
 
@@ -38,18 +38,6 @@ def selects_all(frame: Frame) -> bool:
     """Return whether the selector exists, but has no requirements."""
     selector = frame.obj.get("selector")
     return selector is not None and not any(selector.values())
-
-
-def unreadable(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Report an invalid selector a second time, as a whole."""
-    shown = internal.value("meta.LabelSelector", selector)
-    return [fielderrors.invalid(path, shown, "invalid label selector")]
-
-
-def unreadable_silently(selector: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Report an invalid selector of a StatefulSet a second time. The text of this error is
-    empty."""
-    return [fielderrors.invalid(path, internal.value("meta.LabelSelector", selector), "")]
 
 
 def selected(template: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -135,12 +123,6 @@ def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldE
     return [fielderrors.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")]
 
 
-def not_on_delete(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse `rollingUpdate` for the strategy OnDelete."""
-    shown = internal.value("apps.RollingUpdateStatefulSetStrategy", value)
-    return [fielderrors.invalid(path, shown, "only allowed for updateStrategy 'RollingUpdate'")]
-
-
 def moves_nothing(frame: Frame) -> bool:
     """Return whether both maxUnavailable and maxSurge are 0."""
     return not _count(frame.obj, "maxUnavailable") and not _count(frame.obj, "maxSurge")
@@ -192,21 +174,11 @@ def template_generation(obj: Object) -> None:
         meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: "0"}
 
 
-def statefulset_kept(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Report all changes of immutable fields as one error."""
-    return _statefulset_kept(value, frame, _MAY_CHANGE)
-
-
-def statefulset_kept_with_history(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Report all changes of immutable fields as one error, as before 1.33, when
-    revisionHistoryLimit was immutable, too."""
-    changing = tuple(name for name in _MAY_CHANGE if name != "revisionHistoryLimit")
-    return _statefulset_kept(value, frame, changing)
-
-
-def _statefulset_kept(value: Object, frame: Frame, changing: tuple[str, ...]) -> list[FieldError]:
+def statefulset_kept(also: str, value: Object, _path: str, frame: Frame) -> list[FieldError]:
+    """Report all changes of immutable fields as one error. `also`: one more field that can
+    change."""
     spec, before = (
-        {k: v for k, v in (each.get("spec") or {}).items() if k not in changing}
+        {k: v for k, v in (each.get("spec") or {}).items() if k not in (*_MAY_CHANGE, also)}
         for each in (value, frame.old or {})
     )
     if same(spec, before):

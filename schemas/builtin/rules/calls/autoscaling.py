@@ -1,7 +1,6 @@
 """Irregular rules of autoscaling: bounds that depend on each other, and one source per metric."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import resourcenames
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.meta import split_api_version
@@ -61,11 +60,6 @@ def other_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors + [
         fielderrors.forbidden(f"{path}.{each}", why) for each in given if each != expected
     ]
-
-
-def resource_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the name of a container's resource."""
-    return resourcenames.check_of_container(value, path)
 
 
 def scaling_rules(behavior: Object) -> None:

@@ -9,7 +9,7 @@ from collections import deque
 from inkube.schemas import caches, fielderrors, selectors
 from inkube.schemas.builtin import naming
 from inkube.schemas.builtin.rules import words
-from inkube.schemas.builtin.rules.calls import meta, networking
+from inkube.schemas.builtin.rules.calls import meta
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotext, gotime, strconv
@@ -36,9 +36,9 @@ _SHORTHANDS = frozenset({
 _ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
 
 
-def manager(value: str, path: str, frame: Frame) -> list[FieldError]:
+def manager(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that `managedBy` has the form `example.com/path` and a bounded length."""
-    errors = networking.domain_prefixed_path(value, path, frame)
+    errors = names.domain_prefixed_path(value, path)
     if len(value) > _MANAGER_SIZE:
         errors.append(fielderrors.too_long(path, _MANAGER_SIZE))
     return errors
@@ -416,12 +416,6 @@ def _quoted(names: tuple[str, ...]) -> str:
 # ----------------------------------------------------------------------------------- cron jobs
 
 
-def no_selector(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse a selector in a job template, because each job generates its own."""
-    shown = internal.value("meta.LabelSelector", value)
-    return [fielderrors.invalid(path, shown, "`selector` will be auto-generated")]
-
-
 def short_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
     """Check that the name of a CronJob leaves room for the time in the names of its jobs."""
     if len(value) <= _MAX_NAME:
@@ -637,17 +631,8 @@ def _spec(frame: Frame) -> Object:
     return found
 
 
-def completed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Return an error if the completed indexes do not have their form, or are too large."""
-    return _parsed(value, path, frame, "completedIndexes")
-
-
-def failed_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Return an error if the failed indexes do not have their form, or are too large."""
-    return _parsed(value, path, frame, "failedIndexes")
-
-
-def _parsed(value: str, path: str, frame: Frame, name: str) -> list[FieldError]:
+def indexes(name: str, value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Return an error if a list of indexes does not have its form, or they are too large."""
     try:
         _count_indexes(value, _spec(frame)["completions"])
     except ValueError as error:
@@ -692,12 +677,3 @@ def starts_nothing(frame: Frame) -> bool:
     been started."""
     spec = _spec(frame)
     return spec.get("suspend") is True and spec.get("completions") == 0
-
-
-def start_kept(value: str | None, path: str, frame: Frame) -> list[FieldError]:
-    """Return an error for a changed start time of a job that is not suspended. Upstream calls it
-    required."""
-    old = (frame.old or {}).get("startTime")
-    if not old or value == old or _spec(frame).get("suspend"):
-        return []
-    return [fielderrors.required(path, "startTime cannot be removed for unsuspended job")]

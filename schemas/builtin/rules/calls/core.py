@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, metadata, resourcenames
+from inkube.schemas.builtin import addresses, resourcenames
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.builtin.rules.words import IMMUTABLE
 from inkube.schemas.fielderrors import FieldError
@@ -153,14 +153,6 @@ def limited_resource(value: str, path: str, frame: Frame) -> list[FieldError]:
     if frame.obj.get("type") in ("Pod", "Container"):
         return resourcenames.check_of_container(value, path)
     return resourcenames.check(value, path)
-
-
-def storage_bound(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that limits of claims have a minimum or a maximum of storage."""
-    if any("storage" in (value.get(member) or {}) for member in ("min", "max")):
-        return []
-    why = "either minimum or maximum storage value is required, but neither was provided"
-    return [fielderrors.required(f"{path}.limits", why)]
 
 
 _AMOUNTS = ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -500,22 +492,12 @@ def _node_addresses(addresses: list[Object]) -> list[FieldError]:
 # endpoints
 
 
-def endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
+def endpoint_address(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check an address of Endpoints. An update can keep an invalid address of the old object
-    (IsValidIPForLegacyField)."""
-    return [] if value in _known_addresses(frame.root.old) else addresses.check(value, path)
-
-
-def lenient_endpoint_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check an address of Endpoints with Go's older, lenient parser, as before the gate
+    (IsValidIPForLegacyField). `how`: `strict`, or `lenient` as before the gate
     StrictIPCIDRValidation was on."""
     known = _known_addresses(frame.root.old)
-    return [] if value in known else addresses.check(value, path, strict=False)
-
-
-def endpoint_reachable(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse unspecified, loopback and link-local addresses (ValidateEndpointIP)."""
-    return addresses.check_reachable(value, path)
+    return [] if value in known else addresses.check(value, path, strict=how == "strict")
 
 
 def _known_addresses(old: Object | None) -> set[str]:
@@ -528,11 +510,6 @@ def _known_addresses(old: Object | None) -> set[str]:
 
 
 # namespaces and events
-
-
-def known_finalizer(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a finalizer is standard or has a domain (ValidateFinalizerName)."""
-    return metadata.unknown_finalizer(value, path)
 
 
 def is_elsewhere(member: str, frame: Frame) -> bool:

@@ -386,26 +386,19 @@ def _chosen(value: str, path: str, choices: tuple[str, ...]) -> list[FieldError]
 # restarts and life
 
 
-def restarts(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the restart policy of a container and its rules (validateContainerRestartPolicy)."""
-    return _restarts(value, path, _RULE_ACTIONS)
-
-
-def restarts_itself(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the same before 1.36, when the gate RestartAllContainersOnContainerExits was off."""
-    return _restarts(value, path, _RULE_ACTIONS[:1])
-
-
 def restarts_at_start(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check the same for an init container before 1.36, when one that always restarts could not
     have rules."""
     if value.get("restartPolicy") != "Always" or not value.get("restartPolicyRules"):
-        return restarts_itself(value, path, frame)
+        return restarts("Restart", value, path, frame)
     why = "restartPolicyRules are not allowed for init containers with restart policy Always"
     return [fielderrors.forbidden(f"{path}.restartPolicyRules", why)]
 
 
-def _restarts(value: Object, path: str, actions: Collection[str]) -> list[FieldError]:
+def restarts(actions: str, value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Check the restart policy of a container and its rules (validateContainerRestartPolicy).
+    `actions`: those that are possible, joined by `+`. Before 1.36, the gate
+    RestartAllContainersOnContainerExits was off."""
     policy, rules = value.get("restartPolicy"), value.get("restartPolicyRules") or []
     errors: list[FieldError] = []
     place = f"{path}.restartPolicy"
@@ -417,7 +410,7 @@ def _restarts(value: Object, path: str, actions: Collection[str]) -> list[FieldE
     if len(rules) > _MOST_RULES:
         errors.append(fielderrors.too_long(f"{path}.restartPolicyRules", _MOST_RULES))
     for index, rule in enumerate(rules):
-        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]", actions)
+        errors += _restart_rule(rule, f"{path}.restartPolicyRules[{index}]", actions.split("+"))
     return errors
 
 
@@ -439,19 +432,10 @@ def _restart_rule(rule: Object, path: str, actions: Collection[str]) -> list[Fie
     return errors
 
 
-def within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
+def within_grace_period(least: str, value: int, path: str, frame: Frame) -> list[FieldError]:
     """Check that a hook sleeps at most for the pod's grace period (validateSleepAction)."""
-    return _within_grace_period(value, path, frame, least=0)
-
-
-def sleeps_within_grace_period(value: int, path: str, frame: Frame) -> list[FieldError]:
-    """Check the same before 1.33, when a hook had to sleep for at least one second."""
-    return _within_grace_period(value, path, frame, least=1)
-
-
-def _within_grace_period(value: int, path: str, frame: Frame, *, least: int) -> list[FieldError]:
     grace = spec_of(frame).obj.get("terminationGracePeriodSeconds")
-    if grace is None or least <= value <= grace:
+    if grace is None or int(least) <= value <= grace:
         return []
     why = f"must be non-negative and less than terminationGracePeriodSeconds ({grace})"
     return [fielderrors.invalid(path, value, why)]

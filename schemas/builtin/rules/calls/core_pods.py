@@ -489,11 +489,6 @@ def _searches(searches: list[str], path: str) -> list[FieldError]:
     return errors
 
 
-def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check an IP address with the older rules."""
-    return addresses.check(value, path)
-
-
 def hostname_override(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check the host name of a pod, and its combination with other fields (validatePodHostName)."""
     spec = frame.obj
@@ -662,22 +657,6 @@ def gate_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
         errors.append(fielderrors.duplicate(path, name))
     taken.add(name)
     return errors
-
-
-def single_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that Gt and Lt have exactly one value."""
-    if len(value.get("values") or ()) == 1:
-        return []
-    why = "must be specified single value when `operator` is 'Lt' or 'Gt'"
-    return [fielderrors.required(f"{path}.values", why)]
-
-
-def single_name(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a requirement on a node's field has exactly one value."""
-    if len(value.get("values") or ()) == 1:
-        return []
-    why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
-    return [fielderrors.required(f"{path}.values", why)]
 
 
 def label_keys(value: Object, path: str, _frame: Frame) -> list[FieldError]:

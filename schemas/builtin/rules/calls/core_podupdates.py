@@ -476,14 +476,6 @@ def is_claimed(frame: Frame) -> bool:
     return any(claim.get("name") == frame.obj.get("name", "") for claim in claims)
 
 
-def claim_status_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Return an error for the second status of the same claim."""
-    seen: set[str] = (frame.up or frame).facts.setdefault("statuses of claims", set())
-    repeated = value in seen
-    seen.add(value)
-    return [fielderrors.duplicate(path, value)] if repeated else []
-
-
 _UNKNOWN_CONTAINER = (
     "must match the name of an entry in spec.initContainers.name or spec.containers.name"
 )
@@ -538,17 +530,6 @@ _NO_CLAIM = (
 _NO_REQUEST = "must match one of the container's resource requests"
 
 
-def devices(value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
-    """Yield the errors of the devices in statuses of containers
-    (validateContainerStatusAllocatedResourcesStatus)."""
-    return _devices(value, path, frame.root.obj["spec"].get("containers"))
-
-
-def init_devices(value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
-    """Yield the errors of the devices in statuses of init containers."""
-    return _devices(value, path, frame.root.obj["spec"].get("initContainers"))
-
-
 def no_devices(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
     """Refuse devices in statuses of ephemeral containers."""
     why = "must not be specified in container status"
@@ -559,10 +540,11 @@ def no_devices(value: list[Object], path: str, _frame: Frame) -> list[FieldError
     ]
 
 
-def _devices(
-    value: list[Object], path: str, containers: list[Object] | None
-) -> Iterator[FieldError]:
-    known = {one["name"]: one.get("resources") or {} for one in containers or ()}
+def devices(member: str, value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
+    """Yield the errors of the devices in statuses of the containers in a member of the spec
+    (validateContainerStatusAllocatedResourcesStatus)."""
+    containers = frame.root.obj["spec"].get(member) or ()
+    known = {one["name"]: one.get("resources") or {} for one in containers}
     for index, status in enumerate(value):
         resources = known.get(status.get("name", ""))
         for at, one in enumerate(status.get("allocatedResourcesStatus") or ()):
@@ -597,21 +579,11 @@ def _health(value: list[Object], path: str) -> Iterator[FieldError]:
         seen.add(one.get("resourceID", ""))
 
 
-def pod_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """Check the IPs of a pod (validatePodIPs)."""
-    return addresses.of_pod(value, "podIP")
+def ips(member: str, value: Object, _path: str, _frame: Frame) -> list[FieldError]:
+    """Check `podIP` or `hostIP` of a status with its list (validatePodIPs, validateHostIPs)."""
+    return addresses.of_pod(value, member)
 
 
-def pod_addresses_once(value: Object, _path: str, _frame: Frame) -> Iterator[FieldError]:
-    """Yield errors for IPs of a pod that are listed twice."""
-    return addresses.repeated(value, "podIP")
-
-
-def host_addresses_once(value: Object, _path: str, _frame: Frame) -> Iterator[FieldError]:
-    """Yield errors for IPs of the node that are listed twice."""
-    return addresses.repeated(value, "hostIP")
-
-
-def host_addresses(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
-    """Check the IPs of the node in the status of a pod (validateHostIPs)."""
-    return addresses.of_pod(value, "hostIP")
+def ips_once(member: str, value: Object, _path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for IPs that a list of a status contains twice."""
+    return addresses.repeated(value, member)

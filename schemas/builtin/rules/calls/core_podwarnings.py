@@ -86,17 +86,6 @@ def old_template(_value: Object, _path: str, frame: Frame) -> list[str]:
 # labels and annotations
 
 
-def node_labels(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
-    """Yield warnings about deprecated labels in a nodeSelector."""
-    return (f"{path}[{label}]: {_LABELS[label]}" for label in sorted(value) if label in _LABELS)
-
-
-def labels_of_runtimes(value: dict[str, str], path: str, _frame: Frame) -> Iterator[str]:
-    """Yield warnings about deprecated labels in the nodeSelector of a RuntimeClass, which do not
-    name the label."""
-    return (f"{path}: {_LABELS[label]}" for label in sorted(value) if label in _LABELS)
-
-
 def selected_labels(value: Object, path: str, frame: Frame) -> Iterator[str]:
     """Yield warnings about deprecated labels of nodes in a LabelSelector
     (GetWarningsForNodeSelector)."""
@@ -114,8 +103,8 @@ def deprecated_label(value: str, path: str, _frame: Frame) -> list[str]:
 
 
 def topology_label(value: str, path: str, _frame: Frame) -> list[str]:
-    """Return a warning about a deprecated label in the topologies of a StorageClass, which does not
-    name the label."""
+    """Return a warning about a deprecated label of nodes, which names the label only by its
+    path."""
     return [f"{path}: {_LABELS[value]}"] if value in _LABELS else []
 
 
@@ -323,20 +312,12 @@ def _shown(port: Object) -> str:
     return "{" + " ".join(f"{name[0].upper()}{name[1:]}:{value}" for name, value in pairs) + "}"
 
 
-def paths_apart(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
+def paths_apart(how: str, value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
     """Yield warnings about files of a volume with equal or nested paths
-    (warningsForOverlappingVirtualPaths)."""
-    return _paths_apart(value, repeats=False)
-
-
-def paths_apart_repeating(value: list[Object], _path: str, _frame: Frame) -> Iterator[str]:
-    """Yield the warnings of minors before 1.34. These count the files of a projected source again
-    for each later source without files, because upstream kept the variable."""
-    return _paths_apart(value, repeats=True)
-
-
-def _paths_apart(volumes: list[Object], *, repeats: bool) -> Iterator[str]:
-    for volume in volumes:
+    (warningsForOverlappingVirtualPaths). `how` is `repeating` before 1.34: the files of a projected
+    source count again for each later source without files, because upstream kept the variable."""
+    repeats = how == "repeating"
+    for volume in value:
         for member, kind, key in _WITH_ITEMS:
             source = volume.get(member)
             if source is None or not source.get("items"):

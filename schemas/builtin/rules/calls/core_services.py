@@ -83,16 +83,6 @@ def ports_needed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.required(f"{path}.ports")]
 
 
-def port_name_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that no earlier port has the same name."""
-    assert frame.up is not None, "ports stand in a spec"
-    taken = frame.up.facts.setdefault("names", set())
-    if value in taken:
-        return [fielderrors.duplicate(path, value)]
-    taken.add(value)
-    return []
-
-
 def no_node_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
     """Refuse node ports of a service with the type ClusterIP."""
     why = "may not be used when `type` is 'ClusterIP'"
@@ -232,40 +222,22 @@ def _paired(spec: Object, many: list[str], path: str) -> list[FieldError]:
     return errors
 
 
-def external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check an address outside the cluster. An update can keep an invalid one."""
-    return _external_address(value, path, frame, strict=True)
-
-
-def lenient_external_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check an address outside the cluster with a lenient parser, as before the gate
-    StrictIPCIDRValidation was on."""
-    return _external_address(value, path, frame, strict=False)
-
-
-def _external_address(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
+def external_address(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Check an address outside the cluster. An update can keep an invalid one. `how`: `strict`, or
+    `lenient` as before the gate StrictIPCIDRValidation was on."""
     if value in ((frame.old or {}).get("externalIPs") or ()):
         return addresses.check_reachable(value, path)
-    found = addresses.check(value, path, strict=strict)
+    found = addresses.check(value, path, strict=how == "strict")
     return found or addresses.check_reachable(value, path)
 
 
 # load balancers
 
 
-def source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
+def source_ranges(how: str, value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check the permitted source ranges of a load balancer, in the field or in the deprecated
-    annotation."""
-    return _source_ranges(value, path, frame, strict=True)
-
-
-def lenient_source_ranges(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check the permitted source ranges of a load balancer with a lenient parser, as before the
-    gate StrictIPCIDRValidation was on."""
-    return _source_ranges(value, path, frame, strict=False)
-
-
-def _source_ranges(value: Object, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
+    annotation. `how`: `strict`, or `lenient` as before the gate StrictIPCIDRValidation was on."""
+    strict = how == "strict"
     ranges, place = value.get("loadBalancerSourceRanges") or [], f"{path}.LoadBalancerSourceRanges"
     balanced = value.get("type") == "LoadBalancer"
     if ranges:

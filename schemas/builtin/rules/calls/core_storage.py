@@ -109,14 +109,6 @@ def attributes_class(value: str, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
 
 
-def attributes_of_driver(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a volume with a class of attributes has a CSI driver."""
-    if value.get("csi") is not None:
-        return []
-    why = "has to be specified when using volumeAttributesClassName"
-    return [fielderrors.required(f"{path}.csi", why)]
-
-
 def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check that a local volume has a node affinity, unless it already has another source."""
     others = _SOURCES[: _SOURCES.index("local")]

@@ -10,17 +10,6 @@ _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 
-def address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that an address has the slice's type. Addresses of unknown types are not checked."""
-    return _address(value, path, frame, strict=True)
-
-
-def lenient_address(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that an address has the slice's type with a lenient parser, as before the gate
-    StrictIPCIDRValidation was on."""
-    return _address(value, path, frame, strict=False)
-
-
 def address_of_type(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check an address as before 1.33: each address is checked alone, and IPv4 in the notation of
     IPv6 counts as IPv4."""
@@ -36,7 +25,10 @@ def address_of_type(value: str, path: str, frame: Frame) -> list[FieldError]:
     return errors + addresses.check_reachable(value, path)
 
 
-def _address(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
+def address(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Check that an address has the slice's type. Addresses of unknown types are not checked.
+    `how`: `strict`, or `lenient` as before the gate StrictIPCIDRValidation was on."""
+    strict = how == "strict"
     kind = frame.root.obj.get("addressType")
     if kind == "FQDN":
         return _domain(value, path)

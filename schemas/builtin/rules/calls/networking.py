@@ -99,16 +99,6 @@ def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return [fielderrors.required(whole, "port name or number is required")]
 
 
-def address(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check an IP address (IsValidIP)."""
-    return addresses.check(value, path)
-
-
-def domain_prefixed_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check a path with a domain, such as `acme.io/foo` (IsDomainPrefixedPath)."""
-    return names.domain_prefixed_path(value, path)
-
-
 # network policies
 
 
@@ -144,37 +134,18 @@ def port_range(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return errors
 
 
-def block(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check a CIDR (IsValidCIDR)."""
-    return addresses.check_block(value, path)
-
-
-def lenient_block(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check a CIDR with a lenient parser, as before the gate StrictIPCIDRValidation was on."""
-    return addresses.check_block(value, path, strict=False)
-
-
-def exception(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that an exception is a smaller CIDR in the block, if the block is valid."""
-    return _exception(value, path, frame, strict=True)
-
-
-def lenient_exception(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that an exception is a smaller CIDR in the block with a lenient parser, as before the
-    gate StrictIPCIDRValidation was on."""
-    return _exception(value, path, frame, strict=False)
-
-
 def block_warnings(value: str, path: str, _frame: Frame) -> list[str]:
     """Return the warnings about a CIDR."""
     return addresses.block_warnings(value, path)
 
 
-def _exception(value: str, path: str, frame: Frame, *, strict: bool) -> list[FieldError]:
+def exception(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Check that an exception is a smaller CIDR in the block, if the block is valid. `how`:
+    `strict`, or `lenient` as before the gate StrictIPCIDRValidation was on."""
     outer = _network(frame.obj.get("cidr", ""))
     if outer is None:
         return []
-    errors = addresses.check_block(value, path, strict=strict)
+    errors = addresses.check_block(value, path, strict=how == "strict")
     inner = _network(value)
     if inner is None:
         return errors

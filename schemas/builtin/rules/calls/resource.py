@@ -299,15 +299,6 @@ def one_device_place(value: Object, path: str, frame: Frame) -> list[FieldError]
     return [fielderrors.invalid(path, f"{{{', '.join(found)}}}", _EACH_WHERE)]
 
 
-def counters_or_devices(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a slice has only one of sharedCounters and devices. An empty list counts as
-    set."""
-    if value.get("sharedCounters") is None or value.get("devices") is None:
-        return []
-    why = "only one of `sharedCounters` or `devices` is allowed"
-    return [fielderrors.invalid(path, "", why)]
-
-
 def is_advanced(frame: Frame) -> bool:
     """Return whether devices have taints or use counters, which lowers the permitted number of
     devices."""
@@ -324,20 +315,16 @@ def few_entries(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(path, count, why)]
 
 
-def one_value(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that an attribute has exactly one value (validateDeviceAttribute)."""
+def one_value(missing: str, value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Check that an attribute has exactly one value (validateDeviceAttribute). A missing value is
+    `invalid`, or `required` before 1.35."""
     found = [member for member in value if value[member] is not None]
     if len(found) == 1:
         return []
+    if not found and missing == "required":
+        return [fielderrors.required(path, _ONE_VALUE)]
     shown = internal.value("resource.DeviceAttribute", value) if found else ""
     return [fielderrors.invalid(path, shown, _ONE_VALUE)]
-
-
-def one_value_required(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check the same before 1.35, when an error about a missing value had another type."""
-    if all(given is None for given in value.values()):
-        return [fielderrors.required(path, _ONE_VALUE)]
-    return one_value(value, path, frame)
 
 
 def fails_apart(value: str, path: str, frame: Frame) -> list[FieldError]:

@@ -107,25 +107,15 @@ def volume_error(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """Refuse changes of a driver other than its allocatable counts. Drivers can be added and
-    removed (ValidateCSINodeUpdate)."""
-    before = ((frame.old or {}).get("spec") or {}).get("drivers") or []
-    return _drivers_kept(_uncounted(value), _uncounted(before), path)
-
-
-def whole_drivers_kept(value: list[Object], path: str, frame: Frame) -> list[FieldError]:
-    """Refuse all changes of a driver, as before 1.35."""
-    return _drivers_kept(value, ((frame.old or {}).get("spec") or {}).get("drivers") or [], path)
-
-
-def _uncounted(drivers: list[Object]) -> list[Object]:
-    return [{**driver, "allocatable": None} for driver in drivers]
-
-
-def _drivers_kept(value: list[Object], before: list[Object], path: str) -> list[FieldError]:
+def drivers_kept(but: str, value: list[Object], path: str, frame: Frame) -> list[FieldError]:
+    """Refuse changes of a driver other than that of one member. Drivers can be added and removed
+    (ValidateCSINodeUpdate)."""
+    before, new = (
+        [{k: v for k, v in driver.items() if k != but} for driver in drivers]
+        for drivers in (((frame.old or {}).get("spec") or {}).get("drivers") or [], value)
+    )
     after: dict[str, list[Object]] = {}
-    for each in value:
+    for each in new:
         after.setdefault(each["name"], []).append(each)
     return [
         fielderrors.invalid(path, internal.value("storage.CSINodeDriver", driver), IMMUTABLE)

@@ -68,7 +68,7 @@ def broken(word: Word, kind: str) -> Violation | None:
             return Violation("Bogus", "NOT_SUPPORTED", (f"supported values: {choices}",))
         case "maxLength" | "maxBytes" if kind == "string":
             return Violation("a" * (int(word.value) + 1), "INVALID" if word.text else "TOO_LONG")
-        case "format" if kind == "string":
+        case "format" if kind == "string" and word.value in FORMATS:
             odd = next((text for text in ODD_TEXTS if FORMATS[word.value](text)), None)
             if odd is None:
                 return None
