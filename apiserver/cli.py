@@ -269,12 +269,8 @@ def _values(arguments: dict[str, Any]) -> Any:
 async def _serve(
     options: Options, target: Path, style: str, code: "commands.reloading.Code | None" = None
 ) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
     is_worker = options.worker is not None  # the parent forwards interrupts to workers
-    for number in (signal.SIGTERM,) if is_worker else (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
-            loop.add_signal_handler(number, stop.set)
+    stop = process.eventloop.Stop([signal.SIGTERM] if is_worker else process.eventloop.SIGNALS)
     if code is not None:
         await _serve_code(options, target, style, stop, code)
         return
@@ -287,19 +283,24 @@ async def _serve(
         if await _start_server(server, stack, stop):
             with process.collector.of_process() or contextlib.nullcontext():
                 _announce(server, target, style)
-                await stop.wait()
+                await stop.requested.wait()
         _print(style, "stopping")
+        await stop.finish(server.stop)
 
 
 async def _serve_code(
-    options: Options, target: Path, style: str, stop: asyncio.Event, code: "commands.reloading.Code"
+    options: Options,
+    target: Path,
+    style: str,
+    stop: process.eventloop.Stop,
+    code: "commands.reloading.Code",
 ) -> None:
     """Serve the kinds of a module. After each change of its code, start a new server on the same
     data."""
     options = replace(options, kinds=code.kinds)
-    stopping = asyncio.create_task(stop.wait())
+    stopping = asyncio.create_task(stop.requested.wait())
     is_first = True
-    while not stop.is_set():
+    while not stop.requested.is_set():
         async with contextlib.AsyncExitStack() as stack:
             server = inkube.APIServer(options)
             server.before_ready = partial(_write_access, server, target)
@@ -325,13 +326,15 @@ async def _serve_code(
                 if runs:
                     options = await commands.reloading.options_to_continue(options, server)
             changed.cancel()
-    _print(style, "stopping")
+            if stop.requested.is_set():
+                _print(style, "stopping")
+                await stop.finish(server.stop)
 
 
 async def _work(
     server: "inkube.APIServer",
     stack: contextlib.AsyncExitStack,
-    stop: asyncio.Event,
+    stop: process.eventloop.Stop,
     target: Path,
     style: str,
 ) -> None:
@@ -340,7 +343,8 @@ async def _work(
         return
     intake = server.intake
     waiting = [
-        asyncio.create_task(event.wait()) for event in (stop, intake.orphaned, intake.announces)
+        asyncio.create_task(event.wait())
+        for event in (stop.requested, intake.orphaned, intake.announces)
     ]
     waiting[-1].add_done_callback(
         lambda waiter: None if waiter.cancelled() else _announce(server, target, style)
@@ -351,15 +355,17 @@ async def _work(
         task.cancel()
     if intake.orphaned.is_set():  # no other process would stop this one
         shutil.rmtree(server.options.worker.folder, ignore_errors=True)
+    else:
+        await stop.finish(server.stop)
 
 
 async def _start_server(
-    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: asyncio.Event
+    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: process.eventloop.Stop
 ) -> bool:
     """Start, and show the progress. Returns False if a signal arrived first. Raises the exceptions
     of a start."""
     starting = asyncio.create_task(stack.enter_async_context(server))
-    stopping = asyncio.create_task(stop.wait())
+    stopping = asyncio.create_task(stop.requested.wait())
     async with terminal.print_progress(lambda: server.stage):
         with process.collector.paused():
             await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)

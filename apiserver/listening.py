@@ -14,7 +14,7 @@ from functools import partial
 
 from aiohttp import web
 
-from inkube.apiserver import auth, workers
+from inkube.apiserver import auth, http, workers
 from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
@@ -23,7 +23,6 @@ from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
 from inkube.apiserver.sources import Progress
 
 BACKLOG = 128  # as aiohttp's own
-STOP_SECONDS = 1.5  # limit for running requests when the server stops
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -71,7 +70,7 @@ async def open_listener(
     startup_handler = StartupHandler(lambda: progress.stage)
     strict = () if tls is None else options.strict_transport_security_directives
     server = webserver.server(startup_handler, origins, budget, options.http, strict)
-    runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
+    runner = web.ServerRunner(server, shutdown_timeout=http.STOP_SECONDS)
     if tls is not None:
         tls.on_authorities.append(partial(_end_identified, server))
     await runner.setup()
@@ -110,7 +109,7 @@ def _end_identified(server: Server) -> None:
     for connection in server.connections:
         transport = connection.transport
         if transport is not None and transport.get_extra_info("peercert"):
-            connection.close()
+            connection.finish()
 
 
 def _release(server: Server, startup_handler: StartupHandler) -> None:

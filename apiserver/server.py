@@ -20,6 +20,7 @@ from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
+from inkube.apiserver.http import STOP_SECONDS
 from inkube.apiserver.keywords import OptionValues
 from inkube.apiserver.listening import Listener
 from inkube.apiserver.registry import Registry, Resources
@@ -100,11 +101,15 @@ class APIServer:
         if self._life.is_open:
             warnings.warn(f"{self!r} was not stopped", ResourceWarning, stacklevel=1)
 
-    async def stop(self) -> None:
-        """Stop the server: refuse new requests, end the watches, stop controllers and store.
+    async def stop(self, within: float = STOP_SECONDS) -> None:
+        """Stop the server: refuse new connections, end the watches, wait for running requests for
+        at most `within` seconds, stop controllers and store.
 
-        The end of an `async with` block does the same."""
+        The end of an `async with` block does the same. A cancellation ends the wait, and the server
+        still stops."""
         self._life.is_open = False
+        if self._life.listener is not None:
+            self._life.listener.server.stop_seconds = within
         await self._stack.aclose()
 
     async def settled(self, within: float = 60.0) -> None:

@@ -1,12 +1,11 @@
 """`inkube capture`: a live cluster as a file that `inkube serve` starts from, and plays again."""
 
 import asyncio
-import contextlib
-import signal
 from pathlib import Path
 
 import click
 
+from inkube.apiserver import process
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.commands import failures
 from inkube.apiserver.commands.commonoptions import FILE
@@ -42,12 +41,9 @@ def capture_command(
     wanted = CaptureScope(resources=resource, namespaces=namespace, secrets=secrets)
 
     async def run() -> None:
-        stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with contextlib.suppress(NotImplementedError):  # Windows has no such handlers
-                asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        stop = process.eventloop.Stop()
         async with Cluster(kubeconfig, context) as cluster:
-            until = stop if follow else None
+            until = stop.requested if follow else None
             await capture.capture(cluster, file, wanted, report=click.echo, until=until)
 
     with failures.reported(ClusterError):

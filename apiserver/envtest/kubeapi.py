@@ -6,10 +6,8 @@ its own certificate authority. The code for first requests is loaded before the 
 because envtest waits only five seconds for the namespace `default`.
 """
 
-import asyncio
 import contextlib
 import logging
-import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,11 +52,7 @@ def run(arguments: Arguments) -> None:
 
 
 async def _serve(arguments: Arguments, options: Mapping[str, Any]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
-            loop.add_signal_handler(number, stop.set)
+    stop = process.eventloop.Stop()
     data_file = await etcd.locate(arguments.all("etcd-servers"))
     certificate, key = _certificate(arguments, options["host"])
     _load_first_code()
@@ -73,7 +67,8 @@ async def _serve(arguments: Arguments, options: Mapping[str, Any]) -> None:
     ) as server:
         with process.collector.of_process() or contextlib.nullcontext():
             _print(sys.stderr, f"Serving securely on {server.url.removeprefix('https://')}")
-            await stop.wait()
+            await stop.requested.wait()
+        await stop.finish(server.stop)
 
 
 def _load_first_code() -> None:

@@ -41,6 +41,8 @@ from inkube.apiserver.http.options import read_delete_options as read_delete_opt
 from inkube.apiserver.http.options import read_list_options as read_list_options
 from inkube.apiserver.http.options import read_timeout as read_timeout
 from inkube.apiserver.http.options import read_write_options as read_write_options
+from inkube.apiserver.http.plain import GRACE_SECONDS as GRACE_SECONDS
+from inkube.apiserver.http.plain import STOP_SECONDS as STOP_SECONDS
 from inkube.apiserver.http.plain import Connection as Connection
 from inkube.apiserver.http.plain import Server as Server
 from inkube.apiserver.http.plain import deciding as deciding

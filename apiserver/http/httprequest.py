@@ -95,6 +95,10 @@ class Request(BaseRequest):
         """The code of a stream that has begun; 0 before that, and for other responses."""
         return getattr(self.writer, "code", 0)
 
+    def close_afterwards(self) -> None:
+        """Let the connection end after the response, which says so."""
+        self.head = self.head._replace(should_close=True)
+
     def abort(self) -> None:
         """Disconnect the client at once, so that the part of a response that was sent does not look
         complete. A watch on a shared connection ends alone."""
@@ -198,7 +202,7 @@ def refusal(request: Request) -> web.Response | None:
             505, "505 HTTP Version Not Supported: unsupported protocol version"
         )
     if request.method not in METHODS:
-        request.head = request.head._replace(should_close=True)
+        request.close_afterwards()
     return None
 
 

@@ -12,18 +12,26 @@ import functools
 import logging
 import re
 import socket
+import weakref
 from collections.abc import Callable, Coroutine
-from typing import Any, Final, Literal, cast
+from typing import Any, ClassVar, Final, Literal, cast
 
 from aiohttp import __version__, web
 
 from inkube.apiserver.http import unknownmethods
 from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
+from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.unknownmethods import KNOWN
 
 logger = logging.getLogger(__name__)
 
 UNSENT = 128 * 1024  # unsent bytes in the system's buffer; Linux would buffer megabytes
+STOP_SECONDS = 1.5
+"""The limit for running requests when a server in another program stops."""
+GRACE_SECONDS = 60.0
+"""The limit when a process that only serves stops; kube-apiserver's --request-timeout."""
+_QUIET_SECONDS = 1.0
+"""The seconds of a stop that need no explanation."""
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
@@ -47,6 +55,8 @@ class Server(web.Server):
         self.budget = budget
         self.settings = settings
         self.loop = asyncio.get_running_loop()
+        self.stop_seconds = STOP_SECONDS
+        """The limit for running requests when the server stops."""
 
     @property
     def connection_loop(self) -> ConnectionLoop:
@@ -64,6 +74,29 @@ class Server(web.Server):
     def __call__(self) -> web.RequestHandler:
         """Return the protocol of a new connection."""
         return Connection(self, self.budget, loop=self.loop, **self.settings)
+
+    @property
+    def connections(self) -> "list[Connection]":  # type: ignore[override] # `__call__` makes them
+        """The open connections."""
+        return cast("list[Connection]", super().connections)
+
+    def pre_shutdown(self) -> None:
+        """Close the connections, each after its current request."""
+        for connection in self.connections:
+            connection.finish()
+
+    async def shutdown(self, timeout: float | None = None) -> None:
+        """Wait for running requests, at most `stop_seconds`, and end the others."""
+        connections = self.connections
+        running = {each.task for each in connections if each.task is not None}
+        try:
+            await _wait(running, self.stop_seconds)
+        finally:
+            self.stop_seconds = 0.0  # also for a second call, after this one was cancelled
+            for each in connections:
+                if each.transport is not None:
+                    each.transport.abort()
+        await super().shutdown(timeout)
 
 
 def abandon(transport: asyncio.Transport | None, error: BaseException) -> None:
@@ -85,6 +118,15 @@ def guarded(callback: Callback) -> Callback:
             connection.fail(error)
 
     return call
+
+
+async def _wait(running: set[asyncio.Task[Any]], seconds: float) -> None:
+    """Wait until all tasks have ended, for a limited time."""
+    if running:
+        _, running = await asyncio.wait(running, timeout=min(seconds, _QUIET_SECONDS))
+    if running and seconds > _QUIET_SECONDS:
+        logger.info("waiting up to %d s for running requests: %d", seconds, len(running))
+        await asyncio.wait(running, timeout=seconds - _QUIET_SECONDS)
 
 
 class deciding:  # noqa: N801 # used as a function; a generator takes three times as long
@@ -110,9 +152,12 @@ class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
     __slots__ = (
-        "_connection_task", "_server", "_unusual_head", "budget", "is_upgraded", "may_cancel",
-        "pinned_bytes",
+        "_connection_task", "_noted", "_server", "_unusual_head", "budget", "is_upgraded",
+        "may_cancel", "pinned_bytes",
     )  # fmt: skip
+
+    notes_requests: ClassVar[bool] = True
+    """Whether each new request is given to `note`: aiohttp's loop does not tell the current one."""
 
     def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
@@ -131,12 +176,37 @@ class Connection(web.RequestHandler):
         request that the client has disconnected."""
         self._connection_task: asyncio.Task[Any] | None = None
         """The task of `start`, while it runs."""
+        self._noted: weakref.ref[web.BaseRequest] | None = None
 
     @property
     def unread(self) -> int:
         """The number of unsent bytes: those in the transport, and those of the current response."""
         transport = self.transport
         return 0 if transport is None else transport.get_write_buffer_size() + self.pinned_bytes
+
+    @property
+    def task(self) -> "asyncio.Task[Any] | None":
+        """The task that ends with the connection; None before it runs and at its end."""
+        return self._connection_task
+
+    def note(self, request: web.BaseRequest) -> None:
+        """Note the current request."""
+        self._noted = weakref.ref(request)
+
+    def current_request(self) -> web.BaseRequest | None:
+        """Return the request that runs, or one that has just ended; None without one."""
+        return None if self._noted is None else self._noted()
+
+    def finish(self) -> None:
+        """Close the connection after its current request, whose body is read to its end. aiohttp's
+        `close` reads nothing more."""
+        request = self.current_request()
+        if request is None:
+            self.close()
+            return
+        if isinstance(request, Request):
+            request.close_afterwards()
+        request.content.on_eof(self.close)
 
     def disconnect(self) -> None:
         """Close the connection and drop the unsent bytes."""

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import aiohttp
-from aiohttp import hdrs, web
+from aiohttp import hdrs
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 from aiohttp.streams import StreamReader
@@ -74,7 +74,7 @@ def _request_factory(headers: AddedHeaders) -> Callable[..., Request]:
     def create(
         message: RawRequestMessage,
         payload: StreamReader,
-        protocol: web.RequestHandler,
+        protocol: plain.Connection,
         _: AbstractStreamWriter | None,
         task: asyncio.Task[None],
     ) -> Request:
@@ -89,6 +89,8 @@ def _request_factory(headers: AddedHeaders) -> Callable[..., Request]:
             message, payload, protocol, writer, task, loop, client_max_size=bodies.MAX_BODY
         )
         request.head = message
+        if protocol.notes_requests:
+            protocol.note(request)
         return request
 
     return create

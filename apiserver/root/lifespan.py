@@ -42,7 +42,7 @@ async def lifespan(
     started_triggers = triggers.Triggers(base.store, first_object_triggers)
     stack.callback(started_triggers.close)
     started_triggers.start()
-    await serving.start_serving(server_parts, progress, stack, _fork)
+    end_requests = await serving.start_serving(server_parts, progress, stack, _fork)
     await stack.enter_async_context(server_parts.core.manager)
     if server_parts.leadership is not None:
         await stack.enter_async_context(server_parts.leadership.participate())
@@ -51,6 +51,7 @@ async def lifespan(
         base.player.play(base.store)
     if not (options.data or options.database or server_parts.core.read_only):
         server_parts.start_state.entries = base.store.list(keys.ROOT)
+    stack.push_async_callback(end_requests)  # first, because requests wait for controllers
     return server_parts
 
 

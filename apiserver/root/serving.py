@@ -58,7 +58,8 @@ class _Serving:
     """The servers that share the store."""
 
     async def end_requests(self) -> None:
-        """End the requests that do not end by themselves."""
+        """End the requests that do not end by themselves, and wait for the others. Has no effect
+        the second time."""
         for each in (self.request_log.value_if_created, self.sessions.value_if_created):
             if each is not None:
                 each.close()
@@ -66,12 +67,14 @@ class _Serving:
         aggregator = self.parts.aggregator.value_if_created
         if aggregator is not None:
             await aggregator.close()
+        await self.parts.core.listener.runner.cleanup()
 
 
 async def start_serving(
     parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack, start: Start
-) -> None:
-    """Serve requests until `stack` is left. Raises OSError or ValueError of the audit log."""
+) -> Callable[[], Awaitable[None]]:
+    """Serve requests until `stack` is left, or the returned function is called. Raises OSError or
+    ValueError of the audit log."""
     core, options, listener = parts.core, parts.core.options, parts.core.listener
     audited = options.audit_policy_file, options.audit_log, options.audit_webhook_config_file
     audit = access.auditing.audit_log(options, stack) if any(audited) else None
@@ -108,10 +111,9 @@ async def start_serving(
             files, edited.wait_for_change, core.samples, name
         )
         await stack.enter_async_context(reloading.running())
-    # a second time, so that requests end while the store is open; a second cleanup has no effect
-    stack.push_async_callback(listener.runner.cleanup)
-    stack.push_async_callback(serving.end_requests)  # before the runner waits for them
+    stack.push_async_callback(serving.end_requests)  # while the store is open
     listener.serve(App(application))
+    return serving.end_requests
 
 
 def _flows(core: Core) -> Flows:
@@ -320,7 +322,12 @@ async def _join_workers(
     forwarded_app = App(application.forwarded(workers.ForwardedAccess(), flows, origins))
     server = webserver.server(forwarded_app, origins, parts.core.listener.budget, options.http)
     runner = await workers.start_runner(options.worker, server)
-    stack.push_async_callback(runner.cleanup)
+
+    async def end_forwarded() -> None:
+        server.stop_seconds = parts.core.listener.server.stop_seconds
+        await runner.cleanup()
+
+    stack.push_async_callback(end_forwarded)
     await selfcheck.check(server, selfcheck.unix(str(options.worker.socket_path(os.getpid()))))
     model_groups = (
         kind.definition.group for module in parts.start_modules for kind in module.kinds

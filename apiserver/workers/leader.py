@@ -15,7 +15,7 @@ from functools import partial
 from aiohttp import web
 
 from inkube.apiserver import aggregation, auth, watching
-from inkube.apiserver.http import RequestInfo
+from inkube.apiserver.http import STOP_SECONDS, RequestInfo
 from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import proxying
 from inkube.apiserver.workers.member import Worker
@@ -30,7 +30,6 @@ STREAMS = frozenset(
 )
 METRICS = "metrics.k8s.io"
 _STREAMS = f"{watching.SHARED}/"
-STOP_SECONDS = 1.5
 
 Forwarded = Callable[[web.BaseRequest, RequestInfo, User], Awaitable[web.StreamResponse]]
 

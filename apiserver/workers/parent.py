@@ -28,13 +28,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from inkube.apiserver.auth import Certificate
+from inkube.apiserver.http import GRACE_SECONDS
 from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, socket_path
 
 logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
-GRACE = 10.0
-"""Seconds for workers to stop before they are killed."""
+GRACE = GRACE_SECONDS + 10.0
+"""Seconds for workers to stop before they are killed: for their running requests, and the rest."""
 SILENT = 3.0
 """Seconds without a report after which a worker receives no connections."""
 SHORTEST, LONGEST = 0.1, 5.0

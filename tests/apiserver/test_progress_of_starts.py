@@ -8,7 +8,7 @@ import pytest
 from patience import within
 
 from inkube import APIServer
-from inkube.apiserver import cli
+from inkube.apiserver import cli, process
 from inkube.apiserver.commands import terminal
 from inkube.apiserver.discovery.stages import DEFINING, LOADING, Stage
 from inkube.apiserver.sources import foundation
@@ -90,12 +90,12 @@ async def test_readyz_reports_the_progress_while_a_file_is_loaded(file, log):
 
 
 async def test_a_start_that_takes_long_can_be_ended(file, log):
-    server, stop = APIServer(data=file), asyncio.Event()
+    server, stop = APIServer(data=file), process.eventloop.Stop(signals=())
     async with contextlib.AsyncExitStack() as stack:
         ending = asyncio.create_task(cli._start_server(server, stack, stop))
         async with within():
             await log.held.wait()
-            stop.set()
+            stop.requested.set()
             assert await ending is False
     with pytest.raises(OSError, match="Connect"):
         await asyncio.open_connection("127.0.0.1", server.port)

@@ -134,6 +134,20 @@ class Connection(plain.Connection):
         self._idle_waiter = self._loop.create_future()
         """The future that the task awaits while requests run without it."""
 
+    notes_requests = False
+
+    def current_request(self) -> web.BaseRequest | None:
+        """Return the request that runs, if it is not in the middle of a step."""
+        return self._current_request
+
+    def finish(self) -> None:
+        """Close the connection after its current request. One that has just arrived begins
+        first."""
+        if self._current_request is None and self._messages and self.transport is not None:
+            self._loop.call_soon(self.finish)
+        else:
+            super().finish()
+
     def fail(self, error: BaseException) -> None:
         """Close the connection at once after an error in its loop. New connections use aiohttp's
         loop."""

@@ -94,6 +94,37 @@ async def test_a_signal_stops_it_even_with_open_watches(tmp_path, number):
             watch.close()
 
 
+async def test_a_signal_waits_for_requests_whose_bodies_arrive_and_a_second_one_does_not(tmp_path):
+    body = json.dumps({"metadata": {"name": "slow"}}).encode()
+    head = f"POST /api/v1/namespaces HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    async with (
+        command(tmp_path, "serve", "--port", 0, "--in-memory") as process,
+        aiohttp.ClientSession() as http,
+    ):
+        url = await address(process)
+        port = int(url.rpartition(":")[2])
+        lines = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        for _, writer in lines:
+            writer.write(f"{head}\r\n".encode() + body[:5])
+            await writer.drain()
+        watch = await http.get(f"{url}/api/v1/configmaps?watch=1")
+        process.send_signal(signal.SIGTERM)
+        (reader, writer), (unfinished, other) = lines
+        async with within():
+            await watch.content.read()  # its end shows that the server stops
+            writer.write(body[5:])
+            assert b"201 Created" in (await reader.read()).partition(b"\r\n")[0]
+            assert process.returncode is None
+            process.send_signal(signal.SIGTERM)
+            with contextlib.suppress(ConnectionError):
+                assert await unfinished.read() == b""
+            _, text = await process.communicate()
+        assert process.returncode == 0
+        assert b"Traceback" not in text
+        writer.close()
+        other.close()
+
+
 async def test_a_file_that_is_no_database_ends_the_start_with_one_line(tmp_path):
     (tmp_path / "text.db").write_text("no database\n" * 500)
     with contextlib.closing(sqlite3.connect(tmp_path / "other.db")) as other:

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 import pytest
 from aiohttp import web
 from lines import GET, POST, answer, connected, serving
+from patience import within
 
 from inkube.apiserver.http.fast import versions
 
@@ -274,6 +275,55 @@ async def test_a_server_that_stops_lets_what_waits_come_to_its_end():
             asyncio.get_running_loop().call_later(0.01, go.set)
         assert await line.answered() == (200, "done")
         assert await line.is_over()
+
+
+async def test_a_server_that_stops_reads_and_answers_a_body_that_still_arrives():
+    begins, whole = asyncio.Event(), POST % 0
+
+    async def handler(request):
+        begins.set()
+        return answer((await request.read()).decode())
+
+    async def send_rest(line, idle):
+        assert await idle.is_over()
+        line.writer.write(whole[-2:])
+
+    async with AsyncExitStack() as stack:
+        async with serving(handler) as (port, _):
+            line = await stack.enter_async_context(connected(port))
+            idle = await stack.enter_async_context(connected(port))
+            line.writer.write(whole[:-2])
+            await begins.wait()
+            sending = asyncio.create_task(send_rest(line, idle))
+        await sending
+        async with within():
+            head, _, body = (await line.reader.read()).partition(b"\r\n\r\n")
+        assert b"\r\nConnection: close" in head
+        assert body == b"body"
+
+
+async def test_a_stop_that_is_cancelled_waits_no_longer():
+    waits, ended = asyncio.Event(), []
+
+    async def handler(_):
+        waits.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+
+    async with serving(handler) as (port, server), connected(port) as line:
+        line.writer.write(GET % 0)
+        await waits.wait()
+        server.pre_shutdown()
+        stopping = asyncio.create_task(server.shutdown())
+        await asyncio.sleep(0)
+        stopping.cancel()
+        async with within():
+            with pytest.raises(asyncio.CancelledError):
+                await stopping
+            while not ended:
+                await asyncio.sleep(0)
 
 
 async def test_a_server_that_stops_cancels_what_does_not_end():
