@@ -303,14 +303,14 @@ async def test_a_server_that_stops_reads_and_answers_a_body_that_still_arrives()
 
 
 async def test_a_stop_that_is_cancelled_waits_no_longer():
-    waits, ended = asyncio.Event(), []
+    waits, ended = asyncio.Event(), asyncio.Event()
 
     async def handler(_):
         waits.set()
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append("cancelled")
+            ended.set()
 
     async with serving(handler) as (port, server), connected(port) as line:
         line.writer.write(GET % 0)
@@ -322,8 +322,7 @@ async def test_a_stop_that_is_cancelled_waits_no_longer():
         async with within():
             with pytest.raises(asyncio.CancelledError):
                 await stopping
-            while not ended:
-                await asyncio.sleep(0)
+            await ended.wait()
 
 
 async def test_a_server_that_stops_cancels_what_does_not_end():
