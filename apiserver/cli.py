@@ -292,7 +292,7 @@ async def _serve_code(
     options: Options,
     target: Path,
     style: str,
-    stop: process.eventloop.Stop,
+    stop: "process.eventloop.Stop",
     code: "commands.reloading.Code",
 ) -> None:
     """Serve the kinds of a module. After each change of its code, start a new server on the same
@@ -334,7 +334,7 @@ async def _serve_code(
 async def _work(
     server: "inkube.APIServer",
     stack: contextlib.AsyncExitStack,
-    stop: process.eventloop.Stop,
+    stop: "process.eventloop.Stop",
     target: Path,
     style: str,
 ) -> None:
@@ -360,7 +360,7 @@ async def _work(
 
 
 async def _start_server(
-    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: process.eventloop.Stop
+    server: "inkube.APIServer", stack: contextlib.AsyncExitStack, stop: "process.eventloop.Stop"
 ) -> bool:
     """Start, and show the progress. Returns False if a signal arrived first. Raises the exceptions
     of a start."""

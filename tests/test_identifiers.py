@@ -157,6 +157,7 @@ _CALLED_BY_OTHERS = {
     "ignore_aliases": "PyYAML",
     "needless_writes": "tests of users",
     "next_size": "commands of pods",
+    "pre_shutdown": "aiohttp",
     "readinto": "io",
     "sleeping": "tests of users",
     "writelines": "io",
