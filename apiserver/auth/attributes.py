@@ -33,8 +33,9 @@ class Attributes(NamedTuple):
     path: str = ""
     is_resource: bool = True
     field_selector: str = ""
-    """The field selector of a list, watch or deletion of a collection; so `label_selector`."""
-    label_selector: str = ""
+    """The field selector of a list, watch or deletion of a collection."""
+    label_selector: "str | tuple[selectors.Requirement, ...]" = ""
+    """Its label selector. Requirements of a review keep their order; those of a text are sorted."""
 
     @property
     def combined_resource(self) -> str:

@@ -173,7 +173,7 @@ def review_spec(attributes: Attributes) -> Object:
     return {name: value for name, value in spec.items() if value}
 
 
-def _requirements(parse: Callable[[str], list[Object]], selector: str) -> Object | None:
+def _requirements(parse: Callable[[Any], list[Object]], selector: object) -> Object | None:
     """Return the conditions of a selector; None without one, or if it is invalid: the handler
     refuses it."""
     try:
@@ -190,8 +190,8 @@ def _of_fields(selector: str) -> list[Object]:
     ]
 
 
-def _of_labels(selector: str) -> list[Object]:
-    parsed = selectors.parse_labels(selector)
+def _of_labels(selector: str | tuple[selectors.Requirement, ...]) -> list[Object]:
+    parsed = selectors.parse_labels(selector) if isinstance(selector, str) else selector
     understood = (each for each in parsed if each.operator in _OPERATORS)
     return [
         {"key": each.key, "operator": _OPERATORS[each.operator]}

@@ -113,12 +113,13 @@ def field_selector(resource: Object) -> str:
     return ",".join(terms) or _raw(selectors.parse_fields, selector)
 
 
-def label_selector(resource: Object) -> str:
-    """Return the label selector of `resourceAttributes` as a text, as `field_selector`."""
+def label_selector(resource: Object) -> "str | tuple[selectors.Requirement, ...]":
+    """Return the label selector of `resourceAttributes`: its requirements that are understood, in
+    their order, or a text."""
     selector = resource.get("labelSelector") or {}
     understood = list(filter(_is_label_requirement, selector.get("requirements") or ()))
-    text = selectors.format_selector({"matchExpressions": understood}) if understood else ""
-    return text or _raw(selectors.parse_labels, selector)
+    found = selectors.requirements({"matchExpressions": understood})
+    return found or _raw(selectors.parse_labels, selector)
 
 
 def _raw(parse: Callable[[str], object], selector: Object) -> str:

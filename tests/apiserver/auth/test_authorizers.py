@@ -163,6 +163,31 @@ async def test_a_webhook_decides_before_and_after_others(tmp_path, reviewer) -> 
         assert reviewer.specs[-1]["resourceAttributes"]["version"] == "*"
 
 
+async def test_a_webhook_sees_requirements_of_reviews_in_their_order(tmp_path, reviewer) -> None:
+    reviewer.status = lambda _: {"allowed": True}
+    disordered = [
+        {"key": "tier", "operator": "In", "values": ["b", "a", "b"]},
+        {"key": "app", "operator": "Exists"},
+    ]
+    unknown = {"key": "x", "operator": "Unknown"}
+    ordered = [disordered[1], {"key": "tier", "operator": "In", "values": ["a", "b"]}]
+    config = configuration(webhook(reviewer))
+    async with served(tmp_path, authorization_config=config) as request:
+        for selector, seen in (
+            ({"requirements": [*disordered, unknown]}, disordered),
+            ({"rawSelector": "tier in (b,a,b),app"}, ordered),
+        ):
+            resource = {"verb": "list", "resource": "pods", "labelSelector": selector}
+            review = {"spec": {"user": "ada", "resourceAttributes": resource}}
+            assert (await request("ada", "POST", REVIEW, review))[0] == 201
+            got = reviewer.specs[-1]["resourceAttributes"]["labelSelector"]
+            assert got == {"requirements": seen}
+        query = "labelSelector=tier%20in%20(b,a,b),app"
+        assert (await request("ada", "GET", f"{MAPS}?{query}"))[0] == 200
+        got = reviewer.specs[-1]["resourceAttributes"]["labelSelector"]
+        assert got == {"requirements": ordered}
+
+
 async def test_expressions_of_policies_wait_for_a_webhook(tmp_path, reviewer) -> None:
     reviewer.status = lambda spec: {
         "allowed": spec.get("resourceAttributes", {}).get("verb") in ("create", "bless")
