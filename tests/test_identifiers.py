@@ -150,6 +150,7 @@ _PLAIN = frozenset({
 })  # fmt: skip
 """Decorators that register nothing."""
 _CALLED_BY_OTHERS = {
+    "_new_conn": "urllib3",
     "SWITCHES": "a table that a test compares with the options",
     "field_title_should_be_set": "pydantic",
     "format_message": "click",

@@ -68,8 +68,6 @@ class Aggregator:
         await self._stack.aclose()
 
     async def check(self, name: str) -> str:
-        """Return why the server of an APIService does not respond, or "" if it responds or is
-        unknown."""
         delegate = self._delegates.get(name)
         if not isinstance(delegate, Remote):
             return ""
@@ -77,21 +75,17 @@ class Aggregator:
         return await delegate.check()
 
     async def refresh(self, name: str) -> bool:
-        """Fetch the discovery of an APIService's server again. Returns whether that succeeded."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and await delegate.refresh():
             self._on_changed()
         return not isinstance(delegate, Remote) or delegate.is_current
 
     def report_unreachable(self, name: str) -> None:
-        """Mark the documents of the server of an APIService as stale."""
         delegate = self._delegates.get(name)
         if isinstance(delegate, Remote) and delegate.is_stale():
             self._on_changed()
 
     def on_trouble(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call the listener with the name of each APIService whose server fails. Returns a function
-        that ends this."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

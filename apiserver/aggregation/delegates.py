@@ -107,11 +107,9 @@ class Remote:
         return proxying.plain_text(message, 503)
 
     def version_discovery(self) -> Object | None:
-        """Return the server's APIVersionDiscovery, marked Stale after a failed refresh."""
         return {**self._version_discovery, "freshness": self._freshness}
 
     def openapi_paths(self) -> dict[str, str]:
-        """Return the entries of the server's OpenAPI v3 index for this version."""
         return self._paths
 
     async def openapi_v2(self) -> Object | None:

@@ -16,11 +16,9 @@ class LiveSchemas:
         self._resources = resources
 
     def by_resource(self, group: str, version: str, plural: str) -> KnownKind | None:
-        """Return a kind by its plural name, or None if it is not served."""
         return _known_kind(self._resources.get(group, plural), version)
 
     def by_kind(self, group: str, version: str, kind: str) -> KnownKind | None:
-        """Return a kind by its name, or None if it is not served."""
         return _known_kind(self._resources.by_kind(group, kind), version)
 
 

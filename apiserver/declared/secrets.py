@@ -27,7 +27,6 @@ class StoredSecrets:
         self._seal = Lazy(lambda: auth.Fernet(keys.load("key", auth.Fernet.generate_key)))
 
     async def put(self, entry: "controllers.Entry") -> None:
-        """Store the entry. It replaces an entry with the same namespace and name."""
         key, value = _key(entry.namespace, entry.name), self._encrypt(entry)
         while True:
             stored = self._store.get(key)
@@ -41,12 +40,10 @@ class StoredSecrets:
                 continue
 
     async def get(self, namespace: str, name: str) -> "controllers.Entry | None":
-        """Return the entry with that name, or None."""
         stored = self._store.get(_key(namespace, name))
         return self._decrypt(stored.value) if stored is not None else None
 
     async def delete(self, namespace: str, name: str) -> None:
-        """Delete the entry. A missing entry is not an error."""
         stored = self._store.get(_key(namespace, name))
         if stored is None:
             return
@@ -56,7 +53,6 @@ class StoredSecrets:
             return
 
     async def owned(self, namespace: str, owner: str) -> "list[controllers.Entry]":
-        """Return all entries that belong to one object."""
         entries = self._store.list(f"{PREFIX}/{namespace}/")
         return [self._decrypt(entry.value) for entry in entries if entry.value["owner"] == owner]
 

@@ -61,14 +61,12 @@ class Outside:
         self._space: Space = {}
 
     async def prepared(self) -> Snapshot:
-        """See Runner."""
         start, self._space = await runs.prepared(self._scenario)
         return start
 
     async def run(
         self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
     ) -> Result:
-        """See Runner."""
         folder = self._folder / str(next(self._numbers))
         try:
             return await self._run(self._scenario, start, folder, plan, expected)
@@ -76,7 +74,6 @@ class Outside:
             shutil.rmtree(folder, ignore_errors=True)
 
     def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
-        """See Runner."""
         one, other = (
             observations.occurrences([step.requests for step in result.steps])
             for result in (first, second)
@@ -94,7 +91,6 @@ class OfSuite(Outside):
     _run = staticmethod(suites.run)
 
     def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
-        """See Runner."""
         assert isinstance(self._scenario.controller, Suite), "see `runner`"
         return suites.plans(self._scenario.controller, first, second)
 
@@ -110,14 +106,12 @@ class Inside:
         """Only one run at a time, because the log of the process shows its errors."""
 
     async def prepared(self) -> Snapshot:
-        """See Runner."""
         start, self._space = await inprocess.prepared(self._scenario)
         return start
 
     async def run(
         self, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
     ) -> Result:
-        """See Runner."""
         if plan is not None and plan.moment is not None:
             assert self._history is not None, "plans with a moment come from `plans`"
             start = self._history
@@ -125,7 +119,6 @@ class Inside:
             return await inprocess.run(self._scenario, start, plan, expected)
 
     def plans(self, first: Result, second: Result, seed: int | None) -> list[Plan]:
-        """See Runner."""
         self._history = first.snapshot
         others = objectplans.plans(self._scenario.steps, self._space, seed)
         return momentplans.plans(self._scenario, first, others)

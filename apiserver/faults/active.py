@@ -79,8 +79,6 @@ class Faults:
         return rules.combined_injection(self.rules.candidates(facts), facts, None, self._notify)
 
     def counted(self, name: str) -> tuple[int, int, int] | None:
-        """Return the numbers of requests that the fault matched, made fail, and holds now, or None
-        for an unknown fault."""
         for rule in self.rules.rules if self.rules is not None else ():
             if rule.name == name:
                 return rule.matched, rule.injected, rule.gate.waiting
@@ -93,8 +91,6 @@ class Faults:
         return [text for text in wanted if "*" not in text and self._resources.named(text) is None]
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Call `listener` with the name of every fault that matches or holds a request, until the
-        result is called."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -69,18 +69,15 @@ class AuditFile:
 
     @property
     def is_strict(self) -> bool:
-        """Whether a request fails if its first event is not written."""
         return self._settings.mode == "blocking-strict"
 
     async def flush(self) -> None:
         """Nothing to wait for."""
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
     def append(self, event: Object) -> None:
-        """Append an event. Raises OSError."""
         line = self._line(event) + b"\n"
         if self._rotates:
             size = self._current_size()
@@ -163,11 +160,9 @@ class Truncated:
 
     @property
     def is_strict(self) -> bool:
-        """Whether a request fails if the sink does not accept its first event."""
         return self._sink.is_strict
 
     def append(self, event: Object) -> None:
-        """Accept an event. Raises OSError."""
         if _size(event) > self._limit and event["level"] in ("Request", "RequestResponse"):
             bodies = ("requestObject", "responseObject")
             kept = {name: value for name, value in event.items() if name not in bodies}
@@ -178,11 +173,9 @@ class Truncated:
         self._sink.append(event)
 
     async def flush(self) -> None:
-        """Wait until events have arrived. Raises OSError."""
         await self._sink.flush()
 
     def close(self) -> None:
-        """Close the sink."""
         self._sink.close()
 
 

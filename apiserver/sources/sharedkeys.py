@@ -42,11 +42,9 @@ class SharedKeys:
         return self._keys[name]
 
     def existing(self) -> Mapping[str, bytes]:
-        """Return all keys."""
         return self._keys
 
     def stored(self) -> Iterator[auth.keyfiles.StoredKey]:
-        """Yield every key that can be damaged."""
         for name in auth.keyfiles.CHECKED:
             location = f"the key {PREFIX}/{name} in the database"
             yield auth.keyfiles.StoredKey(name, self._keys[name], location)

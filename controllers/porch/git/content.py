@@ -301,7 +301,6 @@ class LocalRepository(Store):
     """A local repository; a push moves all of its refs or none."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """Return the refs that match, from the files of the repository."""
         with self.lock:
             container = self.repo.refs
             names: set[bytes] = set()
@@ -347,7 +346,6 @@ class LocalRepository(Store):
         """Do nothing: every commit is local."""
 
     def push(self, updates: Sequence[Update]) -> None:
-        """Move all refs, or none. Raises RefMoved."""
         with self.lock:
             done: list[Update] = []
             try:
@@ -399,7 +397,6 @@ class RemoteRepository(Store):
         """The refs of the last listing, with annotated tags not resolved."""
 
     def refs(self, prefixes: Sequence[str] = ("",)) -> Refs:
-        """Return the refs that match, as the remote host lists them."""
         asked = [p.encode() for p in prefixes if p] or [HEADS.encode(), TAGS.encode()]
 
         def request(client: Urllib3HttpGitClient) -> Any:
@@ -421,7 +418,6 @@ class RemoteRepository(Store):
         }
 
     def fetch(self, commits: Iterable[str]) -> None:
-        """Fetch missing commits from the remote host."""
         missing = [commit for commit in dict.fromkeys(commits) if not self.has(commit)]
         if not missing:
             return
@@ -439,7 +435,6 @@ class RemoteRepository(Store):
         self._send(request)
 
     def push(self, updates: Sequence[Update]) -> None:
-        """Move all refs in one request. Raises RefMoved, PushRejected."""
 
         def change(refs: Mapping[Ref, ObjectID]) -> dict[Ref, ObjectID]:
             known = {bytes(name).decode(): bytes(sha).decode() for name, sha in refs.items()}

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.contents import Commit
-from inkube.kinds import OutsideError, Unavailable
+from inkube.kinds import OutsideError, Unavailable, Unreachable
 
 GITHUB = "github.com"
 REQUIRED_PERMISSIONS = {
@@ -200,14 +200,28 @@ class AppSession(Protocol):
         ...
 
 
+def limited(host: str, until: datetime | None = None) -> Unavailable:
+    """Return the error of a host with a rate limit. `until` is its end, if that is known."""
+    why = "has reached its rate limit"
+    why += " (429 Too Many Requests)" if until is None else ""
+    return Unavailable(host, why, until=until, cause=OutsideError.RATE_LIMITED)
+
+
+def late(host: str, why: str = "did not answer in time") -> Unavailable:
+    """Return the error of a host after a time limit."""
+    return Unavailable(host, why, cause=OutsideError.TIMED_OUT)
+
+
+def untrusted(host: str) -> Unreachable:
+    """Return the error of a host with another certificate than expected."""
+    why = f"the certificate of {host} is not trusted"
+    return Unreachable(host, why, cause=OutsideError.UNTRUSTED)
+
+
 def refusal(host: str, code: int) -> Exception:
     """Return the error for an HTTP status code of a git host or API."""
     if code == HTTPStatus.TOO_MANY_REQUESTS:
-        return Unavailable(
-            host,
-            "has reached its rate limit (429 Too Many Requests)",
-            cause=OutsideError.RATE_LIMITED,
-        )
+        return limited(host)
     if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return NotAuthorized(code)
     if code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):

@@ -25,6 +25,7 @@ from inkube.controllers.provisioning.outside.world_types import (
     GitHost,
     GitHubApp,
     HostedRepository,
+    Installation,
     RegisteredHook,
 )
 from inkube.kinds import Memo
@@ -66,11 +67,9 @@ class WorldSession:
         return found.tree(branch).head if found.has(branch) else None
 
     async def branch_names(self) -> list[str]:
-        """Return the names of the scripted branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
-        """Return whether the branch is scripted as protected."""
         return branch in (await self._repository()).protected_branches
 
     async def token(self) -> InstallationToken:
@@ -121,7 +120,6 @@ class WorldSession:
             raise NotAuthorized(HTTPStatus.FORBIDDEN)
 
     async def branches(self) -> list[Branch]:
-        """Return the scripted branches, by name."""
         found = await self._repository()
         names = {*found.branches, *filter(None, [found.default_branch])}
         return [
@@ -130,7 +128,6 @@ class WorldSession:
         ]
 
     async def tree(self, branch: str) -> Tree:
-        """Return the files of a branch. Raises RefNotFound."""
         found = await self._repository()
         if not found.has(branch):
             raise RefNotFound
@@ -233,34 +230,34 @@ class WorldAppSession:
         self._memo = Memo()
 
     async def installations(self) -> list[str]:
-        """Return the IDs of the scripted installations."""
-        known = await self._memo("app", self._fetch)
-        return [installation.id for installation in known.spec.installations]
+        return [installation.id for installation in (await self._known()).spec.installations]
 
     async def permissions(self) -> dict[str, str]:
-        """Return the permissions of the app. Raises AppNotFound, KeyRefused."""
-        return (await self._memo("app", self._fetch)).spec.granted()
+        return (await self._known()).spec.granted()
 
     async def installation_permissions(self) -> dict[str, str]:
         """Return the permissions of the installation; those of the app if the installation has no
         permissions. Raises InstallationNotFound."""
-        known = await self._memo("app", self._fetch)
-        installation = known.spec.installation(self._app.installation_id)
-        if installation is None:
-            raise InstallationNotFound
-        return known.spec.granted(installation)
+        installation = await self._installation()
+        return (await self._known()).spec.granted(installation)
 
     async def repositories(self) -> list[str]:
         """Return the repositories of the installation; those of the host if the installation has no
         list. Raises InstallationNotFound."""
-        known = await self._memo("app", self._fetch)
-        installation = known.spec.installation(self._app.installation_id)
-        if installation is None:
-            raise InstallationNotFound
+        installation = await self._installation()
         if installation.repositories is not None:
             return list(installation.repositories)
         hosted = self._host.spec.repositories if self._host is not None else []
         return [repository.path.strip("/") for repository in hosted]
+
+    async def _installation(self) -> Installation:
+        found = (await self._known()).spec.installation(self._app.installation_id)
+        if found is None:
+            raise InstallationNotFound
+        return found
+
+    async def _known(self) -> GitHubApp:
+        return await self._memo("app", self._fetch)
 
     async def _fetch(self) -> GitHubApp:
         if self._host is not None:

@@ -11,39 +11,40 @@ from urllib.parse import quote
 
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.clients import rest
-from inkube.controllers.provisioning.outside.clients.rest import RestClient, RestResponse
+from inkube.controllers.provisioning.outside.clients.rest import (
+    RestClient,
+    RestResponse,
+    RestSession,
+)
 from inkube.controllers.provisioning.outside.contents import Commit
-from inkube.controllers.provisioning.outside.hosts import RepositoryNotFound, Target
-from inkube.kinds import Memo
+from inkube.controllers.provisioning.outside.hosts import Target
 
 COMMITS = 100
 _WRITE_PERMISSIONS = ("write", "admin")
 
 
-class BitbucketSession:
+class BitbucketSession(RestSession):
     """A session for one repository."""
 
+    branches = "/refs/branches"
+    commit = ("target", "hash")
+
     def __init__(self, rest: RestClient, base: str, target: Target) -> None:
+        super().__init__()
         self._rest = rest
         self._target = target
-        self._memo = Memo()
         path = quote(urls.path_of(urls.normalised(target.url)))
         self._root = base.rstrip("/")
         self._path = path
         self._base = f"{self._root}/repositories/{path}"
 
     async def default_branch(self) -> str:
-        """Return the main branch; "" if the repository has no branches yet."""
         main = (await self._repository()).get("mainbranch") or {}
         return str(main.get("name") or "")
 
-    async def head(self, branch: str) -> str | None:
-        """Return the commit of a branch; None if the branch does not exist."""
-        return await self._memo(("head", branch), lambda: self._fetch_head(branch))
-
     async def branch_names(self) -> list[str]:
         """Return the first hundred branches."""
-        found = await self._values(f"{self._base}/refs/branches?pagelen=100")
+        found = await self._values(f"{self._base}{self.branches}?pagelen=100")
         return sorted(str(each.get("name", "")) for each in found)
 
     async def is_protected(self, branch: str) -> bool:
@@ -59,23 +60,11 @@ class BitbucketSession:
         return any(each.get("permission") in _WRITE_PERMISSIONS for each in found)
 
     async def history(self, branch: str) -> list[Commit]:
-        """Return the latest commits of a branch, at most COMMITS."""
         path = f"{self._base}/commits/{quote(branch, safe='')}?pagelen={COMMITS}"
         return [_commit(each, self._rest.now()) for each in await self._values(path)]
 
-    async def _repository(self) -> dict[str, Any]:
-        return await self._memo("repository", self._fetch_repository)
-
-    async def _fetch_repository(self) -> dict[str, Any]:
-        return (await self._fetch(self._base)).object()
-
-    async def _fetch_head(self, branch: str) -> str | None:
-        url = f"{self._base}/refs/branches/{quote(branch, safe='')}"
-        try:
-            found = (await self._fetch(url)).object()
-        except RepositoryNotFound:
-            return None
-        return str((found.get("target") or {}).get("hash", ""))
+    async def fetch(self, path: str) -> RestResponse:
+        return await self._fetch(f"{self._base}{path}")
 
     async def _values(self, url: str) -> list[dict[str, Any]]:
         found = (await self._fetch(url)).object().get("values")

@@ -47,10 +47,12 @@ from inkube.controllers.provisioning.outside.hosts import (
     NotAuthorized,
     RepositoryNotFound,
     Target,
+    late,
     refusal,
+    untrusted,
 )
 from inkube.controllers.provisioning.outside.ssrf import Guard
-from inkube.kinds import Memo, OutsideError, Unavailable, Unreachable
+from inkube.kinds import Memo, Unavailable, Unreachable
 
 T = TypeVar("T")
 
@@ -96,7 +98,7 @@ class Git:
                 limited = allowances.limited(question)
                 return await loop.run_in_executor(self._threads, limited)
         except TimeoutError as error:
-            raise _timeout_error(host, self._timeout) from error
+            raise late(host, f"did not answer within {self._timeout:g} seconds") from error
 
     @contextlib.contextmanager
     def client(self, url: str, target: Target) -> Iterator[Urllib3HttpGitClient]:
@@ -135,18 +137,15 @@ class GitSession:
         self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """Return the branch that HEAD points to."""
         _, symbolic = await self._refs()
         return symbolic.get(b"HEAD", b"").removeprefix(_HEADS).decode()
 
     async def head(self, branch: str) -> str | None:
-        """Return the commit of a branch; None if the branch does not exist."""
         refs, _ = await self._refs()
         commit = refs.get(_HEADS + branch.encode())
         return commit.decode() if commit else None
 
     async def branch_names(self) -> list[str]:
-        """Return all branches."""
         return [branch.name for branch in await self.branches()]
 
     async def is_protected(self, branch: str) -> bool:
@@ -197,7 +196,12 @@ class GitSession:
         """Return a repository in memory with one commit and all its files."""
         found = MemoryRepo()
         with self._translate_errors("the repository could not be read"):
-            self._fetch_into(found, _select_only(head))
+            wanted, depth = [ObjectID(head.encode())], None if self._is_file else 1
+            self._try_urls(
+                lambda client, path: client.fetch(
+                    path, found, lambda refs, depth=None: wanted, progress=_on_progress, depth=depth
+                )
+            )
         return found
 
     def _push(self, push: "_Push") -> str | None:
@@ -205,32 +209,35 @@ class GitSession:
         repo = self._fetch_blocking(push.parent)
         objects, made = push.commit(repo)
         with self._translate_errors("the repository could not be written to"):
-            result = self._send_pack(
-                push, made, lambda *args, **options: pack_objects_to_data(objects)
-            )
-        if result is None:
-            return None
+            try:
+                result = self._try_urls(
+                    lambda client, path: client.send_pack(
+                        path, push.update(made), lambda *_, **options: pack_objects_to_data(objects)
+                    )
+                )
+            except _MovedError:
+                return None
         refused = [text for text in (result.ref_status or {}).values() if text]
         if refused:
             raise Unavailable(self._host, f"refused the push: {refused[0]}")
         return made
 
-    def _send_pack(self, push: "_Push", commit: str, pack: Any) -> Any:
+    def _try_urls(self, question: Callable[[Any, str | bytes], T]) -> T:
+        """Ask a dulwich client at the given URL, then with `.git` appended: servers differ in which
+        form they accept, and the stored URL has no suffix. `question` gets the client and the path
+        for it. Raises RepositoryNotFound, and the errors of dulwich."""
         for url in (self._target.url, f"{self._target.url}.git"):
-            try:
+            with contextlib.suppress(RepositoryNotFound, NotGitRepository):
                 if self._is_file:
-                    return LocalGitClient().send_pack(_file_path(url), push.update(commit), pack)
+                    return question(LocalGitClient(), _file_path(url))
                 with self._git.client(url, self._target) as client:
-                    return client.send_pack(b"", push.update(commit), pack)
-            except (RepositoryNotFound, NotGitRepository):
-                continue
-            except _MovedError:
-                return None
+                    return question(client, b"")
         raise RepositoryNotFound
 
     @contextlib.contextmanager
-    def _translate_errors(self, unreadable: str) -> Iterator[None]:
-        """Translate the exceptions of dulwich to the errors of `hosts`."""
+    def _translate_errors(self, unreadable: str = "") -> Iterator[None]:
+        """Translate the exceptions of dulwich to the errors of `hosts`. A repository that is
+        `unreadable` without a reason does not exist."""
         try:
             yield
         except NotGitRepository as error:
@@ -238,50 +245,20 @@ class GitSession:
         except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
             raise Unavailable(self._host, "did not speak the git protocol") from error
         except OSError as error:
-            raise Unreachable(self._host, unreadable) from error
-
-    def _fetch_into(self, repo: MemoryRepo, select: Any) -> None:
-        for url in (self._target.url, f"{self._target.url}.git"):
-            try:
-                if self._is_file:
-                    LocalGitClient().fetch(_file_path(url), repo, select, progress=_on_progress)
-                else:
-                    with self._git.client(url, self._target) as client:
-                        client.fetch(b"", repo, select, progress=_on_progress, depth=1)
-            except (RepositoryNotFound, NotGitRepository):
-                continue
-            return
-        raise RepositoryNotFound
+            raise (
+                Unreachable(self._host, unreadable) if unreadable else RepositoryNotFound()
+            ) from error
 
     async def may_write(self) -> bool:
-        """Return whether the server permits `git push` with these credentials."""
         return await self._memo("write", lambda: self._git.run(self._host, self._may_push))
 
     async def _refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
         return await self._memo("refs", lambda: self._git.run(self._host, self._list_refs))
 
     def _list_refs(self) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-        """List refs at the given URL, then with `.git` appended: servers differ in which form they
-        accept, and the stored URL has no suffix."""
-        try:
-            return self._list_refs_at(self._target.url)
-        except RepositoryNotFound:
-            return self._list_refs_at(f"{self._target.url}.git")
-
-    def _list_refs_at(self, url: str) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
-        try:
-            if self._is_file:
-                found = LocalGitClient().get_refs(_file_path(url))
-            else:
-                prefixes = [b"HEAD", _HEADS]
-                with self._git.client(url, self._target) as client:
-                    found = client.get_refs(b"", ref_prefix=prefixes)
-        except NotGitRepository as error:
-            raise RepositoryNotFound from error
-        except (GitProtocolError, HangupException, ValueError, KeyError, AssertionError) as error:
-            raise Unavailable(self._host, "did not speak the git protocol") from error
-        except OSError as error:
-            raise RepositoryNotFound from error
+        prefixes = None if self._is_file else [b"HEAD", _HEADS]
+        with self._translate_errors():
+            found = self._try_urls(lambda client, path: client.get_refs(path, ref_prefix=prefixes))
         return _existing_refs(found.refs), _existing_refs(found.symrefs)
 
     def _may_push(self) -> bool:
@@ -350,42 +327,45 @@ class _Pool(urllib3.PoolManager):
             if received > LARGEST:
                 raise Unavailable(host, "answered more than a list of branches can be")
             if time.monotonic() > self._deadline:
-                raise Unavailable(
-                    host, "did not finish its answer in time", cause=OutsideError.TIMED_OUT
-                )
+                raise late(host, "did not finish its answer in time")
             return data
 
         return limited
 
 
-def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
-    """Return connection pools by scheme, whose connections resolve names with the guard.
+class _Guarded(HTTPConnection):
+    """A connection that resolves names with a guard.
 
     `_new_conn` is the only place where urllib3 resolves a name; it has no public hook. If a version
-    of urllib3 does not call it, nothing is sent through its connections.
+    of urllib3 does not call it, nothing is sent through the connection.
     """
 
-    class Plain(HTTPConnection):
-        is_guarded = False
+    addresses: Guard
+    is_guarded = False
 
-        def _new_conn(self) -> Any:
-            self.is_guarded = True
-            return _connect(self, guard)
+    def _new_conn(self) -> Any:
+        self.is_guarded = True
+        return _connect(self, self.addresses)
 
-        def connect(self) -> None:
-            super().connect()
-            _check(self, is_guarded=self.is_guarded)
+    def connect(self) -> None:
+        super().connect()
+        if not self.is_guarded:
+            self.close()
+            raise Unavailable(self.host, "cannot be reached safely with this version of urllib3")
 
-    class Encrypted(HTTPSConnection):
-        is_guarded = False
 
-        def _new_conn(self) -> Any:
-            self.is_guarded = True
-            return _connect(self, guard)
+class _GuardedTLS(_Guarded, HTTPSConnection):
+    """The same over TLS: `_Guarded.connect` calls that of HTTPSConnection."""
 
-        def connect(self) -> None:
-            super().connect()
-            _check(self, is_guarded=self.is_guarded)
+
+def _guarded_pools(guard: Guard) -> dict[str, type[HTTPConnectionPool]]:
+    """Return connection pools by scheme, whose connections resolve names with the guard."""
+
+    class Plain(_Guarded):
+        addresses = guard
+
+    class Encrypted(_GuardedTLS):
+        addresses = guard
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain
@@ -406,13 +386,6 @@ def _connect(connection: HTTPConnection, guard: Guard) -> Any:
             failure = error
     assert failure is not None
     raise _socket_error(host, failure) from failure
-
-
-def _check(connection: HTTPConnection, *, is_guarded: bool) -> None:
-    """Raise Unavailable for a connection whose address was not checked."""
-    if not is_guarded:
-        connection.close()
-        raise Unavailable(connection.host, "cannot be reached safely with this version of urllib3")
 
 
 class _MovedError(Exception):
@@ -468,15 +441,6 @@ class _Push:
         return update
 
 
-def _select_only(head: str) -> Any:
-    """Return the function that selects one commit for a fetch."""
-
-    def wants(refs: Mapping[Ref, ObjectID], depth: int | None = None) -> list[ObjectID]:
-        return [ObjectID(head.encode())]
-
-    return wants
-
-
 def _on_progress(_progress: bytes) -> None:
     """Handle progress of a fetch. Raises Exhausted."""
     allowances.spend()
@@ -518,11 +482,9 @@ def _network_error(host: str, error: BaseException) -> Exception:
     if isinstance(error, urllib3.exceptions.MaxRetryError):
         error = error.reason or error
     if isinstance(error, urllib3.exceptions.TimeoutError):
-        return Unavailable(host, "did not answer in time", cause=OutsideError.TIMED_OUT)
+        return late(host)
     if isinstance(error, urllib3.exceptions.SSLError):
-        return Unreachable(
-            host, f"the certificate of {host} is not trusted", cause=OutsideError.UNTRUSTED
-        )
+        return untrusted(host)
     if isinstance(error, urllib3.exceptions.ResponseError):
         return Unavailable(host, "redirects too often")
     return Unreachable(host, f"host {host} closed the connection")
@@ -530,16 +492,10 @@ def _network_error(host: str, error: BaseException) -> Exception:
 
 def _socket_error(host: str, error: OSError) -> Exception:
     if isinstance(error, TimeoutError):
-        return Unavailable(host, "did not answer in time", cause=OutsideError.TIMED_OUT)
+        return late(host)
     if isinstance(error, ConnectionRefusedError):
         return Unreachable(host, f"host {host} refused the connection")
     return Unreachable(host, f"no way to host {host}")
-
-
-def _timeout_error(host: str, timeout: float) -> Unavailable:
-    return Unavailable(
-        host, f"did not answer within {timeout:g} seconds", cause=OutsideError.TIMED_OUT
-    )
 
 
 def _file_path(url: str) -> str:

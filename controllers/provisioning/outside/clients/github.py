@@ -12,7 +12,11 @@ from urllib.parse import quote, urlsplit
 
 from inkube.controllers.provisioning.outside import urls
 from inkube.controllers.provisioning.outside.clients import appkeys, rest
-from inkube.controllers.provisioning.outside.clients.rest import RestClient, RestResponse
+from inkube.controllers.provisioning.outside.clients.rest import (
+    RestClient,
+    RestResponse,
+    RestSession,
+)
 from inkube.controllers.provisioning.outside.contents import Commit
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -48,7 +52,8 @@ class GitHub:
 
     def app(self, app: App) -> "GitHubAppSession":
         """Return a session for one app."""
-        return GitHubAppSession(self, self._base_of(app), app)
+        base = f"{app.server_url}/api/v3" if app.server_url else self._url
+        return GitHubAppSession(self, base, app)
 
     def now(self) -> datetime:
         """Return the current time."""
@@ -113,32 +118,21 @@ class GitHub:
         parts = urlsplit(target.url)
         return f"{parts.scheme}://{parts.netloc}/api/v3"
 
-    def _base_of(self, app: App) -> str:
-        return f"{app.server_url}/api/v3" if app.server_url else self._url
 
-
-class GitHubSession:
+class GitHubSession(RestSession):
     """A session for one repository."""
 
+    branches = "/branches"
+    commit = ("commit", "sha")
+
     def __init__(self, github: GitHub, base: str, target: Target) -> None:
+        super().__init__()
         self._github = github
         self._base = base
         self._target = target
-        self._memo = Memo()
 
     async def default_branch(self) -> str:
-        """Return the default branch according to GitHub; "" if it has none."""
         return str((await self._repository()).get("default_branch") or "")
-
-    async def head(self, branch: str) -> str | None:
-        """Return the commit of a branch; None if the branch does not exist."""
-        found = await self._branch(branch)
-        return str((found.get("commit") or {}).get("sha", "")) if found is not None else None
-
-    async def branch_names(self) -> list[str]:
-        """Return the first hundred branches."""
-        answer = await self._request("GET", "/branches?per_page=100")
-        return sorted(str(each.get("name", "")) for each in answer.items())
 
     async def is_protected(self, branch: str) -> bool:
         """Return whether the branch is protected, as far as GitHub reports it."""
@@ -155,14 +149,10 @@ class GitHubSession:
         return bool(permissions.get("push"))
 
     async def history(self, branch: str) -> list[Commit]:
-        """Return the latest commits of a branch, at most COMMITS."""
-        answer = await self._request(
-            "GET", f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}"
-        )
+        answer = await self.fetch(f"/commits?sha={quote(branch, safe='')}&per_page={COMMITS}")
         return [_commit(each, self._github.now()) for each in answer.items()]
 
     async def put_hook(self, hook: Hook, hook_id: int | None) -> int:
-        """Create the webhook, or update the known one. Return its ID. Raises NotAuthorized."""
         config = {"url": hook.url, "content_type": "json", "secret": hook.secret}
         body = {"name": "web", "active": True, "events": list(hook.events), "config": config}
         if hook_id is not None:
@@ -177,25 +167,12 @@ class GitHubSession:
         return int(answer.object()["id"])
 
     async def remove_hook(self, hook_id: int) -> None:
-        """Remove a webhook; a missing webhook is not an error."""
         answer = await self._request("DELETE", f"/hooks/{hook_id}")
         if answer.code not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_FOUND):
             answer.object()
 
-    async def _repository(self) -> dict[str, Any]:
-        return await self._memo("repository", self._fetch_repository)
-
-    async def _fetch_repository(self) -> dict[str, Any]:
-        return (await self._request("GET", "")).object()
-
-    async def _branch(self, branch: str) -> dict[str, Any] | None:
-        return await self._memo(("branch", branch), lambda: self._fetch_branch(branch))
-
-    async def _fetch_branch(self, branch: str) -> dict[str, Any] | None:
-        try:
-            return (await self._request("GET", f"/branches/{quote(branch, safe='')}")).object()
-        except RepositoryNotFound:
-            return None
+    async def fetch(self, path: str) -> RestResponse:
+        return await self._request("GET", path)
 
     async def _request(self, method: str, path: str, body: Any = None) -> RestResponse:
         try:
@@ -203,13 +180,8 @@ class GitHubSession:
         except ValueError as error:
             raise RepositoryNotFound from error
         url = f"{self._base}/repos/{quote(owner, safe='')}/{quote(name, safe='')}{path}"
-        return await self._github.request(method, url, await self._bearer(), body)
-
-    async def _bearer(self) -> str:
-        app = self._target.credentials.app
-        if app is None:
-            return self._target.credentials.token
-        return (await self._github.installation_token(self._base, app)).value
+        token = await self._github.token_of(self._target)
+        return await self._github.request(method, url, token, body)
 
 
 def _commit(item: dict[str, Any], now: datetime) -> Commit:
@@ -236,19 +208,16 @@ class GitHubAppSession:
         self._memo = Memo()
 
     async def permissions(self) -> dict[str, str]:
-        """Return the permissions of the app."""
         body = await self._memo("app", self._fetch_app)
         return dict(body.get("permissions") or {})
 
     async def installation_permissions(self) -> dict[str, str]:
-        """Return the permissions of the installation. Raises InstallationNotFound."""
         answer = await self._request(f"/app/installations/{self._app.installation_id}")
         if answer.code != HTTPStatus.OK or not isinstance(answer.body, dict):
             raise InstallationNotFound
         return dict(answer.body.get("permissions") or {})
 
     async def installations(self) -> list[str]:
-        """Return the IDs of the first hundred installations."""
         answer = await self._request("/app/installations?per_page=100")
         listed = answer.body if isinstance(answer.body, list) else []
         return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]

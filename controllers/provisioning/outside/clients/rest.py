@@ -7,20 +7,28 @@ earlier requests would only prolong it. Errors of the connection are raised as
 
 import hashlib
 import json
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, TypeVar
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 import aiohttp
 
 from inkube.controllers.provisioning.outside import urls
-from inkube.controllers.provisioning.outside.hosts import NotAuthorized, RepositoryNotFound, refusal
+from inkube.controllers.provisioning.outside.hosts import (
+    NotAuthorized,
+    RepositoryNotFound,
+    late,
+    limited,
+    refusal,
+    untrusted,
+)
 from inkube.controllers.provisioning.outside.ssrf import Guard, GuardedResolver, refuse_literal
-from inkube.kinds import Clock, OutsideError, Unavailable, Unreachable
+from inkube.kinds import Clock, Memo, OutsideError, Unavailable, Unreachable
 
 T = TypeVar("T")
 MAX_CACHED = 1024
@@ -41,20 +49,20 @@ class RestResponse:
     def object(self) -> dict[str, Any]:
         """Return the body of a 200 response that is an object. Raises NotAuthorized,
         RepositoryNotFound."""
-        if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise NotAuthorized(self.code)
-        if self.code != HTTPStatus.OK or not isinstance(self.body, dict):
-            raise RepositoryNotFound
-        return self.body
+        found: dict[str, Any] = self._of_type(dict)
+        return found
 
     def items(self) -> list[dict[str, Any]]:
         """Return the body of a 200 response that is a list of objects. Raises NotAuthorized,
         RepositoryNotFound."""
+        return [each for each in self._of_type(list) if isinstance(each, dict)]
+
+    def _of_type(self, expected: type) -> Any:
         if self.code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise NotAuthorized(self.code)
-        if self.code != HTTPStatus.OK or not isinstance(self.body, list):
+        if self.code != HTTPStatus.OK or not isinstance(self.body, expected):
             raise RepositoryNotFound
-        return [each for each in self.body if isinstance(each, dict)]
+        return self.body
 
 
 class RestClient:
@@ -122,13 +130,9 @@ class RestClient:
         except OutsideError:
             raise
         except TimeoutError as error:
-            raise Unavailable(
-                host, "did not answer in time", cause=OutsideError.TIMED_OUT
-            ) from error
+            raise late(host) from error
         except aiohttp.ClientConnectorCertificateError as error:
-            raise Unreachable(
-                host, f"the certificate of {host} is not trusted", cause=OutsideError.UNTRUSTED
-            ) from error
+            raise untrusted(host) from error
         except aiohttp.ClientConnectorDNSError as error:
             raise Unreachable(host, f"host {host} not found") from error
         except aiohttp.ClientConnectorError as error:
@@ -152,27 +156,15 @@ class RestClient:
     def _refuse_while_limited(self, known: str, url: str) -> None:
         until = self._limits.get(known)
         if until is not None and until > self.now():
-            raise Unavailable(
-                urls.host_of(url),
-                "has reached its rate limit",
-                until=until,
-                cause=OutsideError.RATE_LIMITED,
-            )
+            raise limited(urls.host_of(url), until)
 
     def _note_limit(self, known: str, url: str, response: RestResponse) -> None:
         host = urls.host_of(url)
         if response.code == 429 or (response.code == 403 and _is_limit(response)):
             until = _limited_until(response, self.now())
-            if until is None:
-                raise Unavailable(
-                    host,
-                    "has reached its rate limit (429 Too Many Requests)",
-                    cause=OutsideError.RATE_LIMITED,
-                )
-            remember(self._limits, known, until)
-            raise Unavailable(
-                host, "has reached its rate limit", until=until, cause=OutsideError.RATE_LIMITED
-            )
+            if until is not None:
+                remember(self._limits, known, until)
+            raise limited(host, until)
         if response.code >= 500:
             raise refusal(host, response.code)
 
@@ -188,6 +180,48 @@ async def _read(response: aiohttp.ClientResponse, host: str) -> RestResponse:
     except ValueError:
         body = None
     return RestResponse(response.status, response.headers, body)
+
+
+class RestSession(ABC):
+    """The common part of sessions for one repository. Responses are remembered for the session."""
+
+    branches: str
+    """The path of the branches, below that of the repository."""
+    commit: tuple[str, str]
+    """The member with the commit of a branch, and the member of its name in that."""
+
+    def __init__(self) -> None:
+        self._memo = Memo()
+
+    @abstractmethod
+    async def fetch(self, path: str) -> RestResponse:
+        """Send a GET for a path below the repository. Raises OutsideError."""
+
+    async def head(self, branch: str) -> str | None:
+        found = await self._branch(branch)
+        outer, inner = self.commit
+        return str((found.get(outer) or {}).get(inner, "")) if found is not None else None
+
+    async def branch_names(self) -> list[str]:
+        """Return the first hundred branches."""
+        answer = await self.fetch(f"{self.branches}?per_page=100")
+        return sorted(str(each.get("name", "")) for each in answer.items())
+
+    async def _repository(self) -> dict[str, Any]:
+        return await self._memo("repository", lambda: self._object(""))
+
+    async def _branch(self, branch: str) -> dict[str, Any] | None:
+        """Return a branch; None if it does not exist."""
+        return await self._memo(("branch", branch), lambda: self._fetch_branch(branch))
+
+    async def _fetch_branch(self, branch: str) -> dict[str, Any] | None:
+        try:
+            return await self._object(f"{self.branches}/{quote(branch, safe='')}")
+        except RepositoryNotFound:
+            return None
+
+    async def _object(self, path: str) -> dict[str, Any]:
+        return (await self.fetch(path)).object()
 
 
 def _is_limit(response: RestResponse) -> bool:
