@@ -329,9 +329,9 @@ class App:
             raise ConnectionResetError("an error ended a response that had begun")
         flow = request.flow
         if isinstance(response, BodyResponse):
-            response.set_audit_id(request_id)
+            response.audit_id = request_id
             if flow is not None:
-                response.add(flow.head)
+                response.added = flow.head
             encoding = request.headers.get(hdrs.ACCEPT_ENCODING)
             if encoding is not None and request.version >= HttpVersion11:
                 responses.compress(response, encoding)
@@ -463,7 +463,17 @@ class App:
         manager = ""
         if request.method not in _READS:
             manager = manager_name(request.headers.get(hdrs.USER_AGENT, ""))
-        api_request = route.request(info, user, request.lifetime, manager)
+        api_request = registry.intake.request(
+            info.verb,
+            route.resource,
+            route.served,
+            user,
+            namespace=info.namespace,
+            name=info.name,
+            subresource=info.subresource,
+            manager=manager,
+            lifetime=request.lifetime,
+        )
         if request.audit is not None:
             request.audit.api_request = api_request
         if info.assumes_namespace:

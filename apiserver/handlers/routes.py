@@ -16,13 +16,10 @@ from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import Form, RequestInfo, httprequest, negotiation, requests
 from inkube.apiserver.registry import (
-    Lifetime,
     PlainEngine,
     Request,
     Resource,
     Resources,
-    User,
-    intake,
 )
 from inkube.schemas import status
 from inkube.schemas.golang import quote, truthy
@@ -50,23 +47,6 @@ class Route:
     """The revision of the table of resources."""
     handler: Handler | None = None
     """The handler, known after the first request that reached it."""
-
-    def request(
-        self, info: RequestInfo, user: User, lifetime: Lifetime | None = None, manager: str = ""
-    ) -> Request:
-        """Return the request for the registry. `manager` owns the fields that it sets, if its
-        options do not name another one."""
-        return intake.request(
-            info.verb,
-            self.resource,
-            self.served,
-            user,
-            namespace=info.namespace,
-            name=info.name,
-            subresource=info.subresource,
-            manager=manager,
-            lifetime=lifetime,
-        )
 
 
 class Routes:

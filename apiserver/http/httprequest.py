@@ -66,11 +66,6 @@ class Request(BaseRequest):
     _body: bytes | None = None
 
     @property
-    def client_version(self) -> HttpVersion:
-        """The HTTP version of the client."""
-        return self.head.version
-
-    @property
     def version(self) -> HttpVersion:
         """The HTTP version of the response: 1.1 if the client's version is not supported."""
         requested = self.head.version
@@ -197,7 +192,7 @@ def refusal(request: Request) -> web.Response | None:
     expected = request.headers.get(hdrs.EXPECT)
     if expected is not None and expected.lower() not in ("", "100-continue"):
         return _closing_response(417, "")
-    if request.client_version.major != 1:
+    if request.head.version.major != 1:
         return _closing_response(
             505, "505 HTTP Version Not Supported: unsupported protocol version"
         )

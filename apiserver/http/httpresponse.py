@@ -85,24 +85,31 @@ class BodyResponse(web.StreamResponse):
     the connection, so that the client cannot mistake the part for the whole body.
     """
 
+    compressed = False
+    """Whether the body is sent compressed."""
+    audit_id = ""
+    """The request's id in the audit log, sent as the header Audit-Id."""
+    added: Head | None = None
+    """Headers that responses of one flow share; None without any."""
+    _head: Head | None = None
+    _own_headers: "CIMultiDict[str] | None" = None
+    _writer: AbstractStreamWriter | None = None
+    _transport: asyncio.Transport | None = None
+    _connection: Connection | None = None
+    _has_body = True
+    _keeps_alive = False
+    _whole = b""
+    _is_sent = False
+
     def __init__(self, body: Body, head: "Head | CIMultiDict[str]", code: int = 200) -> None:
         super().__init__(status=code)
         self.body = body
-        self.compressed = False
-        """Whether the body is sent compressed."""
         self.pinned_bytes = len(body) if isinstance(body, bytes) else 0
         """Bytes that stay in memory until the whole response is sent."""
-        self._head = head if isinstance(head, Head) else None
-        self._own_headers = None if isinstance(head, Head) else head
-        self._audit_id = ""
-        self._added: Head | None = None
-        self._writer: AbstractStreamWriter | None = None
-        self._transport: asyncio.Transport | None = None
-        self._connection: Connection | None = None
-        self._has_body = True
-        self._keeps_alive = False
-        self._whole = b""
-        self._is_sent = False
+        if isinstance(head, Head):
+            self._head = head
+        else:
+            self._own_headers = head
 
     @property
     def headers(self) -> "CIMultiDict[str]":
@@ -111,23 +118,7 @@ class BodyResponse(web.StreamResponse):
         if self._own_headers is None:
             assert self._head is not None, "one of both is there"
             self._own_headers = self._head.headers.copy()
-            if self._audit_id:
-                self._own_headers["Audit-Id"] = self._audit_id
-            if self._added is not None:
-                self._own_headers.update(self._added.headers)
         return self._own_headers
-
-    def add(self, head: Head) -> None:
-        """Add headers that other responses share."""
-        self._added = head
-        if self._own_headers is not None:
-            self._own_headers.update(head.headers)
-
-    def set_audit_id(self, audit_id: str) -> None:
-        """Set the Audit-Id header, the request's id in the audit log."""
-        self._audit_id = audit_id
-        if self._own_headers is not None:
-            self._own_headers["Audit-Id"] = audit_id
 
     @property
     def prepared(self) -> bool:
@@ -147,9 +138,9 @@ class BodyResponse(web.StreamResponse):
             return None
         if self._own_headers is None and self._head is not None and request.is_usual:
             self._keeps_alive = True
-            added = "" if self._added is None else self._added.text
+            added = "" if self.added is None else self.added.text
             head = (
-                f"{_line(self.status)}{self._head.text}Audit-Id: {self._audit_id}\r\n{added}"
+                f"{_line(self.status)}{self._head.text}Audit-Id: {self.audit_id}\r\n{added}"
                 f"Content-Length: {len(body)}\r\nDate: {_date(int(time.time()))}\r\n\r\n"
             ).encode()
         else:
@@ -190,6 +181,10 @@ class BodyResponse(web.StreamResponse):
     def _complete_headers(self, request: web.BaseRequest) -> str:
         """Complete the headers, and return the status line."""
         headers, version, body = self.headers, request.version, self.body
+        if self.audit_id:
+            headers["Audit-Id"] = self.audit_id
+        if self.added is not None:
+            headers.update(self.added.headers)
         self._has_body = request.method != hdrs.METH_HEAD
         self._keeps_alive = request.keep_alive
         if isinstance(body, bytes) and not self.compressed:
