@@ -111,8 +111,9 @@ class Handlers:
 
     async def get(self, exchange: Exchange) -> web.StreamResponse:
         """Return one object. Its stored bytes are the response if they have the requested form."""
-        request, version = exchange.request, exchange.query.get("resourceVersion", "")
-        if version not in ("", "0") and exchange.query.get("resourceVersionMatch") == "Exact":
+        request, query = exchange.request, exchange.info.query
+        version = query.get("resourceVersion", "")
+        if version not in ("", "0") and query.get("resourceVersionMatch") == "Exact":
             entry = await listing.exactly(self._registry, request, version)
             return await self._object_response(request, entry, exchange.form)
         if version or not self._registry.store.is_recent:

@@ -8,15 +8,9 @@ saves a sixth of the server's processor time for refused creates, and a tenth fo
 
 import asyncio
 from collections.abc import Callable
-from typing import NamedTuple
 
 MAX_WAITING = 16
 """Most responses that wait for others. Each is shorter than `httpresponse.PIECE`."""
-
-
-class _Response(NamedTuple):
-    transport: asyncio.Transport
-    data: bytes
 
 
 class Outbox:
@@ -37,7 +31,7 @@ class Outbox:
         """Schedules a callback for the next turn, as an event loop does."""
         self._fail = fail
         """Closes a connection after an error of its transport. The others get their responses."""
-        self._waiting: list[_Response] = []
+        self._waiting: list[tuple[asyncio.Transport, bytes]] = []
         self._expected = 0
 
     def expect(self) -> None:
@@ -55,7 +49,7 @@ class Outbox:
         if is_last and not waiting:
             transport.write(data)
             return
-        waiting.append(_Response(transport, data))
+        waiting.append((transport, data))
         if is_last or len(waiting) >= MAX_WAITING:
             self.send()
         elif len(waiting) == 1:
