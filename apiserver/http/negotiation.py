@@ -218,22 +218,18 @@ def requested_form(
     any_application: bool = True,
     messages: bool = True,
 ) -> Form:
-    """Return the form for a request: `negotiate`, and indented for people. Raises StatusError
-    406."""
+    """Return the form for a request: `negotiate`, and indented if the query or the user agent
+    requires it (negotiation.isPrettyPrint). Raises StatusError 406."""
     header = request.headers.get(hdrs.ACCEPT)
     form = negotiate(
         header, transforms=transforms, any_application=any_application, messages=messages
     )
-    return form._replace(pretty=True) if _is_for_people(request, query) else form
-
-
-def _is_for_people(request: web.BaseRequest, query: MultiMapping[str]) -> bool:
-    """Return whether the query or the user agent requires indentation
-    (negotiation.isPrettyPrint)."""
-    value = query.get("pretty") if query else ""
-    if value:
-        return value in _TRUE
-    return request.headers.get(hdrs.USER_AGENT, "").startswith(_PEOPLE)
+    wanted = query.get("pretty") if query else ""
+    if wanted:
+        is_for_people = wanted in _TRUE
+    else:
+        is_for_people = request.headers.get(hdrs.USER_AGENT, "").startswith(_PEOPLE)
+    return form._replace(pretty=True) if is_for_people else form
 
 
 def error_form(request: web.BaseRequest, query: MultiMapping[str]) -> Form:
