@@ -43,6 +43,12 @@ class Served:
         """An object without values, as its Go type is encoded; {} for custom resources."""
         return {}
 
+    @property
+    def blank(self) -> Object:
+        """An object without values, as bookmarks of watches contain it: made from the internal type
+        of the kind."""
+        return self.empty
+
     @cached_property
     def schema(self) -> "structural.CompiledSchema":
         """Pruning, defaulting and validation, loaded with the first custom object."""

@@ -36,15 +36,8 @@ async def shown(
     if converter is None or not entries:
         return entries
     anew = anew and len(entries) > 1
-    storage = resource.storage
-    objects = [entry.value for entry in entries]
-    old = [at for at, entry in enumerate(entries) if 0 < entry.revision <= resource.since]
-    if old:
-        renewed = await converter.convert([objects[at] for at in old], storage.api_version, anew)
-        for at, obj in zip(old, renewed, strict=True):
-            storage.fit(obj)
-            objects[at] = obj
-    if served is not storage:
+    objects = [resource.renewed(entry) for entry in entries]
+    if any(obj["apiVersion"] != served.api_version for obj in objects):
         objects = await converter.convert(objects, served.api_version, anew)
         for obj in objects:
             served.prune(obj)

@@ -159,7 +159,7 @@ class Apply(Update):
 
     def _steps(self, write: Write) -> Steps[Object]:
         request = write.request
-        merged = yield from apply_rules.steps(
+        merged, is_changed = yield from apply_rules.steps(
             write.old,
             self._body,
             typed=request.served.typed,
@@ -171,7 +171,11 @@ class Apply(Update):
         write.owners = "recorded"
         try:
             found: list[Empty] = []
-            made = request.resource.decode(request.served, merged, None, found, restored=True)
+            made = merged
+            # an unchanged custom resource gets no defaults of the request's version, which the
+            # stored object lacks if it is stored in another one (structuredmerge.go, Apply)
+            if is_changed or not request.served.typed.custom:
+                made = request.resource.decode(request.served, made, None, found, restored=True)
         except DecodeError as error:
             raise _not_converted(request, self._body, error) from error
         write.empties = found

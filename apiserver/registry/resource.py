@@ -194,6 +194,12 @@ class Resource:
         quick: True is exact, False can be wrong (`shows`)."""
         return served is self.storage and columns.oldest(entries) > self.since
 
+    def renewed(self, entry: Entry) -> Object:
+        """Return the stored object in the version in which it is stored, with today's schema of
+        that version. It is shared: do not change it."""
+        is_declared = entry.value["apiVersion"].rpartition("/")[2] in self.versions
+        return (self._renewed(entry) if is_declared else None) or entry.value
+
     def _renewed(self, entry: Entry) -> Object | None:
         """Return an object stored before `since` as today's schema of its version shows it, or None
         if nothing differs."""

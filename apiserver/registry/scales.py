@@ -63,11 +63,11 @@ def paths_of(request: Request) -> Scale:
 
 
 def paths_of_versions(resource: Resource) -> dict[str, str]:
-    """Return the path of the replicas for the apiVersion of each served version ("" without)."""
+    """Return the path of the replicas for the apiVersion of each version, served or not ("" without
+    replicas)."""
     return {
         served.api_version: served.version.scale.spec_replicas if served.version.scale else ""
         for served in resource.versions.values()
-        if served.version.served
     }
 
 

@@ -116,7 +116,7 @@ def bookmark(request: Request, revision: int, *, end: bool = False) -> Object:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     served = request.served
     kind = {"kind": served.kind, "apiVersion": served.api_version}
-    return {**kind, **served.empty, "metadata": metadata}
+    return {**kind, **served.blank, "metadata": metadata}
 
 
 def too_old(start: int, compacted_revision: int) -> status.StatusError:

@@ -14,6 +14,9 @@ from inkube.schemas.ownership import TypedSchema
 from inkube.schemas.served import Served
 
 _DEFINITIONS = "customresourcedefinitions"
+_COUNTED = frozenset({"deployments", "replicasets", "statefulsets"})
+"""Kinds of apps whose internal type has a number of replicas, where v1 has a pointer to it
+(pkg/apis/apps/v1/zz_generated.conversion.go)."""
 
 
 class BuiltinServed(Served):
@@ -26,6 +29,12 @@ class BuiltinServed(Served):
     @cached_property
     def empty(self) -> Object:
         return decoding.empty(self.gvk, self.definition.minor)
+
+    @property
+    def blank(self) -> Object:
+        if self.definition.group != "apps" or self.definition.names.plural not in _COUNTED:
+            return self.empty
+        return {**self.empty, "spec": {"replicas": 0, **self.empty["spec"]}}
 
     @cached_property
     def typed(self) -> TypedSchema:

@@ -73,7 +73,7 @@ def decode(go: GoType, data: Any, path: str = "", *, keep_empty: bool = False) -
 
 def zero(go: GoType) -> Object:
     """Return the zero value of a struct, as Go encodes it."""
-    return {key: _zero_of(known) for key, known in go.always}
+    return {key: _zero_of(known) for key, known in go.always if known.always or known.value}
 
 
 def _placed(whole: Any, empties: list[tuple[Object, str, Any]]) -> list[Empty]:
@@ -150,7 +150,7 @@ class _Walk:
         self._owner = outer
         for key, known in go.always:
             if key not in made:
-                made[key] = _zero_of(known)
+                made[key] = _missing(known)
         return made
 
     def _is_kept_time(self, key: str, known: GoField) -> bool:
@@ -363,9 +363,16 @@ def _settled(value: Any) -> Any:
     return gojson.settle_numbers(_plain(value))
 
 
-def _zero_of(known: GoField) -> Any:
+def _missing(known: GoField) -> Any:
+    """Return what a missing member of an object becomes: its default, or its zero value."""
     if known.default is not None:
         return known.default
+    if known.value:
+        return {key: _missing(inner) for key, inner in known.type.always}
+    return _zero_of(known)
+
+
+def _zero_of(known: GoField) -> Any:
     if known.value:
         return zero(known.type)
     if known.pointer:

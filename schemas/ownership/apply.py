@@ -55,7 +55,8 @@ def apply(
         versions=versions,
         may_not_fit=may_not_fit,
     )
-    return finished(work, convert)
+    applied, _ = finished(work, convert)
+    return applied
 
 
 def steps(
@@ -67,8 +68,9 @@ def steps(
     force: bool = False,
     versions: Versions | None = None,
     may_not_fit: bool = False,
-) -> Steps[Object]:
-    """Return the object after `patch` is applied, with its managedFields; `live` is None on create.
+) -> Steps[tuple[Object, bool]]:
+    """Return the object after `patch` is applied, with its managedFields, and whether the patch
+    changed it; `live` is None on create.
 
     Both objects are in the version of the request and are not changed; the result shares no parts
     with them. If nothing changes, the result equals `live`, except for new shared owners.
@@ -93,7 +95,7 @@ def steps(
     entries = managedfields.encode(managed, old=old)
     if entries:
         result.setdefault("metadata", {})["managedFields"] = orjson.loads(orjson.dumps(entries))
-    return result
+    return result, merged is not None
 
 
 def _empty(patch: Object) -> Object:

@@ -16,7 +16,7 @@ SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = ("f:spec", "f:replicas")
 
 Paths = Mapping[str, str]
-"""The path of the replicas (`.spec.replicas`) by served apiVersion; "" without a scale."""
+"""The path of the replicas (`.spec.replicas`) by apiVersion; "" without a scale."""
 
 
 def of_scale(entries: list[Entry] | None, paths: Paths) -> list[Entry]:

@@ -249,11 +249,15 @@ class Updater(NamedTuple):
             fields = claims.get(owned.api_version, EMPTY)
             claims[owned.api_version] = fieldsets.union(fields, owned.fields)
         for version, fields in claims.items():
+            failure = "failed to prune fields: failed add back owned items: failed to convert {} "
+            failure += f"object at version {version}: "
             try:
-                typed, whole = yield from self._at(merged.value, version)
+                typed, whole = yield from self._fitting(
+                    merged.value, version, failure.format("merged")
+                )
             except Unserved:
                 continue
-            _, rest = yield from self._at(pruned, version)
+            _, rest = yield from self._fitting(pruned, version, failure.format("pruned"))
             same = whole is merged.value
             held = merged.held if same else typed.with_parents(typed.owned(whole))
             remaining = typed.with_parents(typed.owned(rest))

@@ -254,3 +254,46 @@ async def test_an_object_of_a_version_that_is_gone_is_read_by_the_storage_versio
     await server.settled()
     read = (await web.ask("GET", f"{place('removed').replace('/v1/', '/v2/')}/a")).json
     assert (read["apiVersion"], read["spec"]) == ("removed.example.com/v2", {MEMBERS[0]: "x"})
+
+
+async def test_an_apply_that_changes_nothing_sets_no_defaults_of_the_other_version(server, web):
+    """A patch of another type does. kube-apiserver keeps the live object then
+    (structuredmerge.go, Apply)."""
+    made = two_versions("unchanged", "v2", later=False)
+    first, second = made["spec"]["versions"]
+    for version, properties in ((first, {"a": {**TEXT, "default": "v1"}}), (second, {"a": TEXT})):
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = properties
+    await server.client.create(made)
+    await server.settled()
+    other = place("unchanged").replace("/v1/", "/v2/")
+    kind = {"kind": "Boat", "metadata": {"name": "a"}}
+    body = {"apiVersion": "unchanged.example.com/v2", **kind, "spec": {}}
+    assert (await web.ask("POST", other, body)).code == 201
+    patch = {**head("unchanged"), **kind}
+    for expected, content, query in (({}, APPLY, "?fieldManager=m"), ({"a": "v1"}, MERGE, "")):
+        path = f"{place('unchanged')}/a{query}"
+        answer = await web.ask("PATCH", path, patch, Content_Type=content)
+        assert (answer.code, answer.json["spec"]) == (200, expected)
+
+
+async def test_a_write_of_a_scale_keeps_the_owners_of_versions_that_are_not_served(server, web):
+    made = two_versions("unserved", "v2", later=False)
+    for version in made["spec"]["versions"]:
+        properties = {"replicas": INTEGER, "a": TEXT}
+        version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = properties
+    first, second = made["spec"]["versions"]
+    first["subresources"] = SCALED
+    await server.client.create(made)
+    await server.settled()
+    body = {"apiVersion": "unserved.example.com/v2", "kind": "Boat", "metadata": {"name": "a"}}
+    body["spec"] = {"a": "x", "replicas": 1}
+    made_in = place("unserved").replace("/v1/", "/v2/")
+    owners = (await web.ask("POST", made_in, body)).json["metadata"]["managedFields"]
+    first["storage"], second["storage"], second["served"] = True, False, False
+    versions = {"spec": {"versions": [first, second]}}
+    await server.client.patch(CRDS, "boats.unserved.example.com", patch=versions)
+    await server.settled()
+    path = f"{place('unserved')}/a"
+    scale = {"spec": {"replicas": 2}}
+    assert (await web.ask("PATCH", f"{path}/scale", scale, Content_Type=MERGE)).code == 200
+    assert (await web.ask("GET", path)).json["metadata"]["managedFields"] == owners

@@ -172,6 +172,25 @@ async def test_reads_in_the_storage_version_call_no_webhook(client, converter):
     assert converter.heard == []
 
 
+async def test_reads_in_the_version_in_which_an_object_is_stored_call_no_webhook(converter):
+    """Also after another version became the stored one."""
+    crd = definition(converter.url)
+    async with APIServer() as server:
+        client = server.client
+        await client.create(crd)
+        await server.settled()
+        await client.create(boat("argo"))
+        for version in crd["spec"]["versions"]:
+            version["storage"] = version["name"] == "v2"
+        await client.patch(CRDS, "boats.example.com", patch={"spec": crd["spec"]})
+        await server.settled()
+        for found in (await client.get(V1, "argo"), (await client.list(V1)).items[0]):
+            assert found["spec"] == {"length": 7}
+        assert converter.heard == []
+        assert (await client.get(V2, "argo"))["spec"] == {"meters": 7}
+        assert [asked["desiredAPIVersion"] for asked in converter.heard] == ["example.com/v2"]
+
+
 async def test_every_kind_of_write_works_in_the_other_version(client):
     await client.create(boat("argo"))
     await client.patch(V2, "argo", patch={"spec": {"meters": 8}})

@@ -173,6 +173,28 @@ def test_an_apply_names_what_does_not_fit_the_version_of_another_manager() -> No
         assert (caught.value.code, caught.value.message) == (500, expected.format(failure))
 
 
+def test_an_apply_names_what_does_not_fit_while_it_removes_what_is_no_longer_applied() -> None:
+    """Owned members are added again in the version of each owner (merge.Updater, prune)."""
+    typed = {V1: _schema(size=INT), V2: _schema(), "example.com/v3": _schema(size=INT)}
+    versions = Versions(typed)
+    live = _apply(None, V1, "one", {"label": "x"})
+    for manager, version in (("two", V2), ("one", V1)):
+        writer = Writer(manager, version)
+        patch = {"apiVersion": version, "kind": "Crate", "metadata": {"name": "c"}}
+        patch["spec"] = {"label": "x"}
+        seen = {**live, "apiVersion": version}
+        live = rules.apply(seen, patch, typed=typed[version], writer=writer, versions=versions)
+    third = "example.com/v3"
+    patch = {"apiVersion": third, "kind": "Crate", "metadata": {"name": "c"}, "spec": {"size": 5}}
+    seen, writer = {**live, "apiVersion": third}, Writer("one", third)
+    with pytest.raises(StatusError) as caught:
+        rules.apply(seen, patch, typed=typed[third], writer=writer, versions=versions)
+    assert caught.value.message == (
+        "failed to prune fields: failed add back owned items: failed to convert merged object at"
+        f" version {V2}: .spec.size: field not declared in schema"
+    )
+
+
 def test_an_apply_names_what_of_the_live_object_does_not_fit_without_a_reason() -> None:
     """reconcileManagedFieldsWithSchemaChanges converts it before the apply, and adds no text."""
     typed = {V1: _schema(size=INT), V2: _schema()}
@@ -281,5 +303,6 @@ def test_asynchronous_conversions_are_awaited_one_by_one() -> None:
         asked.append(obj)
         return _convert(obj, api_version)
 
-    assert finished(steps, convert)["spec"] == {"label": "x"}
+    applied, is_changed = finished(steps, convert)
+    assert (applied["spec"], is_changed) == ({"label": "x"}, True)
     assert len(asked) > 1

@@ -6,14 +6,17 @@ from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
+_TYPES = frozenset({"FQDN", "IPv4", "IPv6"})
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 
 def address_of_type(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check an address as before 1.33: each address is checked alone, and IPv4 in the notation of
-    IPv6 counts as IPv4."""
+    IPv6 counts as IPv4. Addresses of unknown types are not checked."""
     kind = frame.root.obj.get("addressType")
+    if kind not in _TYPES:
+        return []
     if kind == "FQDN":
         return _domain(value, path)
     found = addresses.parse(value)
@@ -30,6 +33,8 @@ def address(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
     `how`: `strict`, or `lenient` as before the gate StrictIPCIDRValidation was on."""
     strict = how == "strict"
     kind = frame.root.obj.get("addressType")
+    if kind not in _TYPES:
+        return []
     if kind == "FQDN":
         return _domain(value, path)
     errors: list[FieldError] = []

@@ -55,6 +55,17 @@ def test_ports_of_a_slice_come_before_its_endpoints():
     assert fields_of("discovery.k8s.io", "endpointslices", slice_)[:1] == ["ports[0].name"]
 
 
+@pytest.mark.parametrize("kind", ["X", None])
+def test_everything_but_its_addresses_is_checked_in_a_slice_of_an_unknown_type(kind):
+    slice_ = {
+        "addressType": kind, "endpoints": [{"addresses": ["1.2.3.04"], "hostname": "H"}],
+        "ports": [{"name": "A B", "protocol": "TCP"}],
+    }  # fmt: skip
+    assert fields_of("discovery.k8s.io", "endpointslices", slice_) == [
+        "addressType", "ports[0].name", "endpoints[0].hostname",
+    ]  # fmt: skip
+
+
 def test_contradictory_addresses_of_a_service_are_the_only_errors():
     spec = {"type": "ClusterIP", "clusterIPs": ["x"], "clusterIP": "x", "ports": []}
     assert fields_of("", "services", {"spec": spec}) == ["spec.clusterIPs[0]"]
