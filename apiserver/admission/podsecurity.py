@@ -9,7 +9,15 @@ metrics/metrics.go of k8s.io/pod-security-admission.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import Operation, Plugin, Request, Resource, Samples, Write, refused
+from inkube.apiserver.registry import (
+    Operation,
+    Plugin,
+    Request,
+    Resource,
+    Write,
+    refused,
+)
+from inkube.apiserver.samples import Samples
 from inkube.schemas import status
 from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
 from inkube.schemas.objects import Object

@@ -9,7 +9,8 @@ from inkube.apiserver.auth import attributes, impersonation
 from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.auth.authorizer import Authorizer
 from inkube.apiserver.http import Request, RequestInfo, httprequest, requests
-from inkube.apiserver.registry import ADMIN, Samples, User
+from inkube.apiserver.registry import ADMIN, User
+from inkube.apiserver.samples import Samples
 from inkube.schemas import lazy
 from inkube.schemas.status import StatusError, internal_in_plain
 

@@ -15,7 +15,8 @@ from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.authorizer import HeldRules
 from inkube.apiserver.auth.outgoing import CallError
 from inkube.apiserver.auth.webhookcalls import Remembered, Webhook, result_of
-from inkube.apiserver.registry import Samples, User
+from inkube.apiserver.registry import User
+from inkube.apiserver.samples import Samples
 from inkube.schemas import selectors, status
 from inkube.schemas.cel import FUNCTIONS, CelError, Environment
 from inkube.schemas.objects import Object

@@ -8,7 +8,8 @@ import time
 from inkube.apiserver.auth import impersonation
 from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.authorizer import Authorizer, HeldRules
-from inkube.apiserver.registry import Samples, User
+from inkube.apiserver.registry import User
+from inkube.apiserver.samples import Samples
 from inkube.schemas.status import StatusError
 
 _ATTEMPTS = "apiserver_impersonation_attempts"

@@ -19,7 +19,7 @@ from inkube.apiserver.auth.jwtclaims import Mapper
 from inkube.apiserver.auth.outgoing import CallError, Outgoing
 from inkube.apiserver.auth.serviceaccounts import TokenRefused, VerifiedToken
 from inkube.apiserver.auth.signatures import signing
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas.golang import quote, rfc3339
 from inkube.schemas.objects import Object
 

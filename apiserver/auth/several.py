@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from inkube.apiserver.auth.attributes import MASTERS, Attributes, Decision
 from inkube.apiserver.auth.authorizer import YES, Authorizer, HeldRules, aggregate
-from inkube.apiserver.registry import Samples, User
+from inkube.apiserver.registry import User
+from inkube.apiserver.samples import Samples
 
 DECISIONS = "apiserver_authorization_decisions_total"
 

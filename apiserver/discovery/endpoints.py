@@ -12,7 +12,8 @@ from multidict import CIMultiDict
 from inkube.apiserver import http
 from inkube.apiserver.discovery import health, issuer
 from inkube.apiserver.http import BodyResponse, Metrics, RequestInfo, negotiation, responses
-from inkube.apiserver.registry import Resources, Samples, User, keys
+from inkube.apiserver.registry import Resources, User, keys
+from inkube.apiserver.samples import Samples
 from inkube.schemas import caches, lazy, status
 from inkube.schemas.objects import Object
 from inkube.schemas.releases import Release

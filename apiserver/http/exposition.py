@@ -13,10 +13,11 @@ from prometheus_client.core import (
     Metric,
 )
 
+from inkube.apiserver import samples
 from inkube.apiserver.http import labellimits
 from inkube.apiserver.http.metrics import APPLY, Metrics
 from inkube.apiserver.http.metrictexts import HELP
-from inkube.apiserver.registry import Samples, samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas.golang import gofloats
 from inkube.storage import BUCKETS, Durations
 

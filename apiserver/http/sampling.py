@@ -10,7 +10,7 @@ from aiohttp import web
 
 from inkube.apiserver.http.metrics import METHODS
 from inkube.apiserver.http.requests import RequestInfo
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 
 TERMINATIONS = frozenset({429, 504})
 """The codes of errors with which the server ends a request to protect itself."""

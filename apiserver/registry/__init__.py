@@ -26,7 +26,6 @@ from inkube.apiserver.registry import keys as keys
 from inkube.apiserver.registry import listing as listing
 from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import patches as patches
-from inkube.apiserver.registry import samples as samples
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
 from inkube.apiserver.registry import serviceaddresses as serviceaddresses
@@ -65,7 +64,6 @@ from inkube.apiserver.registry.resource import Resource as Resource
 from inkube.apiserver.registry.resources import DeferredKinds as DeferredKinds
 from inkube.apiserver.registry.resources import LazyKinds as LazyKinds
 from inkube.apiserver.registry.resources import Resources as Resources
-from inkube.apiserver.registry.samples import Samples as Samples
 from inkube.apiserver.registry.scales import SCALE as SCALE
 from inkube.apiserver.registry.serviceaddresses import ServiceAddresses as ServiceAddresses
 from inkube.apiserver.registry.serviceaddresses import UnresolvedError as UnresolvedError

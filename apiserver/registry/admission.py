@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from inkube.apiserver.registry.plugins import LatePlugin, Plugin
 from inkube.apiserver.registry.resource import Resource
-from inkube.apiserver.registry.samples import Samples
 from inkube.apiserver.registry.write import Effect, Operation, Write
+from inkube.apiserver.samples import Samples
 from inkube.schemas import status
 from inkube.schemas.status import StatusError
 

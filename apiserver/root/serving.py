@@ -32,9 +32,9 @@ from inkube.apiserver.configuration import Options, ServerOptions
 from inkube.apiserver.discovery import Endpoint, Endpoints, issuer
 from inkube.apiserver.handlers import Handlers, Renderer, Routes, Subresources
 from inkube.apiserver.http import Guard, Metrics, Origins, selfcheck, webserver
-from inkube.apiserver.registry import Samples
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts, Start
+from inkube.apiserver.samples import Samples
 from inkube.apiserver.sources import Progress
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.options import options_of

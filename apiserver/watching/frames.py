@@ -11,7 +11,8 @@ import orjson
 from inkube.apiserver import handlers
 from inkube.apiserver.handlers import data_of, tables
 from inkube.apiserver.http import Form
-from inkube.apiserver.registry import Samples, SystemFields
+from inkube.apiserver.registry import SystemFields
+from inkube.apiserver.samples import Samples
 from inkube.apiserver.watching.framecache import FrameCache
 from inkube.apiserver.watching.watch import Watcher, bookmark, last_state
 from inkube.schemas.builtin import protobuf

@@ -22,7 +22,8 @@ from inkube.apiserver.http import (
     read_list_options,
     responses,
 )
-from inkube.apiserver.registry import Registry, Samples, SystemFields, versions
+from inkube.apiserver.registry import Registry, SystemFields, versions
+from inkube.apiserver.samples import Samples
 from inkube.apiserver.watching import messages
 from inkube.apiserver.watching.bursts import Bursts
 from inkube.apiserver.watching.endings import WatchEnd

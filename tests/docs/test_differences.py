@@ -15,7 +15,7 @@ from inkube import APIServer
 from inkube.apiserver.access.configs import authentication, authorization
 from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.envtest import flags, kubeflags
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas import cel, quantity
 
 in_module = pytest.mark.asyncio(loop_scope="module")

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from inkube.apiserver import auth, http
 from inkube.apiserver.access.configs import objects
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from inkube.apiserver import auth
 from inkube.apiserver.access.configs import objects
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas import fielderrors
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import gotime

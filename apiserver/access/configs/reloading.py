@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 
 logger = logging.getLogger(__name__)
 _RETRY: Final = 10.0

@@ -16,7 +16,8 @@ import orjson
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Samples, Write, intake
+from inkube.apiserver.registry import Write, intake
+from inkube.apiserver.samples import Samples
 from inkube.apiserver.webhooks.calls.caller import WebhookCaller
 from inkube.apiserver.webhooks.calls.views import HookAdmission
 from inkube.schemas import patch as patches

@@ -14,7 +14,7 @@ from inkube import APIServer
 from inkube.apiserver.auth.queues import Pool
 from inkube.apiserver.auth.work import Estimator
 from inkube.apiserver.http import requests
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.controllers.clock import FakeClock
 from inkube.schemas import status
 

@@ -10,7 +10,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from inkube.apiserver.auth import AlwaysAllow, impersonation, impersonationmetrics
 from inkube.apiserver.auth.attributes import Attributes, Decision
 from inkube.apiserver.auth.impersonation import LastModes
-from inkube.apiserver.registry import Samples, User
+from inkube.apiserver.registry import User
+from inkube.apiserver.samples import Samples
 from inkube.schemas.status import StatusError
 
 MASTERS = "system:masters"

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from inkube.apiserver.auth.queues import Pool, Usage
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.schemas.status import StatusError
 
 pytestmark = pytest.mark.asyncio

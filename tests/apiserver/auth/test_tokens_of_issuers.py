@@ -14,7 +14,7 @@ from openid import BY_CLAIM, configuration
 from inkube import APIServer
 from inkube.apiserver.access.configs import authentication as authenticationconfig
 from inkube.apiserver.auth import Outgoing
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}

@@ -11,7 +11,7 @@ from aiohttp import ClientSession
 from inkube import APIServer
 from inkube.apiserver.http import exposition, metrics, requests
 from inkube.apiserver.http.metrictexts import HELP
-from inkube.apiserver.registry import Samples
+from inkube.apiserver.samples import Samples
 from inkube.storage import BUCKETS, Durations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -5,8 +5,9 @@ from typing import get_args
 
 import inkube
 from inkube.apiserver.admission import names
-from inkube.apiserver.registry import LatePlugin, Operation, Plugin, Samples
+from inkube.apiserver.registry import LatePlugin, Operation, Plugin
 from inkube.apiserver.root import plugins
+from inkube.apiserver.samples import Samples
 
 CONFIG = """
 apiVersion: apiserver.config.k8s.io/v1
