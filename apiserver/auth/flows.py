@@ -10,7 +10,6 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from inkube.apiserver.auth.queues import Level, Pool
 from inkube.apiserver.auth.work import ONE_SEAT, Estimator, Work
@@ -81,12 +80,7 @@ class Flow:
         """Take the seats of a request, if they are free. The caller gives them back with
         `leave`, or waits for them if there are none."""
         level = self._level
-        if (
-            self._estimate is None
-            and level.used < level.unshared
-            and level.history is None
-            and not level.waiting
-        ):
+        if level.used < level.unchecked and self._estimate is None:
             level.used += 1
             self._usage.begun += 1
             return ONE_SEAT
@@ -164,7 +158,27 @@ class _FlowSchemas:
 
     schemas: list[tuple[Object, Head, Level]]
     """Each with its headers and its level."""
-    flows: dict[tuple[Any, ...], Flow | None] = field(default_factory=dict)
+    users: dict[User, dict[tuple[str, str], Flow | None]] = field(default_factory=dict)
+    """The flows of each user, by the shape of requests and their namespace."""
+    count: int = 0
+    """How many flows are known."""
+    user: User | None = None
+    """The user of the last request, because the hash of a user takes long."""
+    flows: dict[tuple[str, str], Flow | None] = field(default_factory=dict)
+    """The flows of that user."""
+
+    def select(self, user: User) -> None:
+        """Make a user the last one."""
+        self.user, self.flows = user, self.users.setdefault(user, {})
+
+    def keep(self, user: User, key: tuple[str, str], flow: Flow | None) -> None:
+        """Remember a flow of the last user."""
+        if self.count >= _MAX_CACHED_FLOWS:
+            self.users.clear()
+            self.count = 0
+            self.select(user)
+        self.count += 1
+        self.flows[key] = flow
 
 
 class _Reader:
@@ -240,14 +254,15 @@ class Flows:
         order = self._reader.known or self._read_again()
         if not order.schemas:
             return None
+        if user is not order.user:
+            order.select(user)
         # a shape has the verb, and names the resource
-        key = (user, info.shape or (info.verb, info.path), info.namespace)
+        key = (info.shape or f"{info.verb} {info.path}", info.namespace)
         try:
             return order.flows[key]
         except KeyError:
-            if len(order.flows) >= _MAX_CACHED_FLOWS:
-                order.flows.clear()
-            flow = order.flows[key] = self._find(order, info, user)
+            flow = self._find(order, info, user)
+            order.keep(user, key, flow)
             return flow
 
     def _find(self, order: _FlowSchemas, info: RequestInfo, user: User) -> Flow | None:

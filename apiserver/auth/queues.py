@@ -108,6 +108,9 @@ class Level:
         """Seats: the share of all, those that are never lent, and the most with borrowed ones."""
         self.unshared = 0
         """Seats that requests can use whatever other levels do."""
+        self.unchecked = 0
+        """How many seats are taken without more checks: those, but none while requests wait or
+        once somebody reads metrics."""
         self.used = self.spent = 0
         """Taken seats, and those of them whose requests have ended. A request that waits for
         nothing runs within one turn of the event loop, so these seats become free at its end: no
@@ -149,6 +152,7 @@ class Level:
         self.most = max(1, min(math.ceil(nominal * _MOST_SEATS), dealt))
         missing = self.deck_size - len(self._queues)
         self._queues += [_Queue() for _ in range(missing)]
+        self._count_waiting(0)
 
     @property
     def active_queues(self) -> int:
@@ -211,6 +215,16 @@ class Level:
         if self.history is not None:
             self.history.record(self)
 
+    def keep_history(self, samples: Samples) -> None:
+        """Record the use of the level from now on."""
+        self.history = self.history or _History(samples)
+        self.unchecked = 0
+
+    def _count_waiting(self, more: int) -> None:
+        self.waiting += more
+        self.pool.waiting += more
+        self.unchecked = 0 if self.waiting or self.history is not None else self.unshared
+
     async def wait(self, hand: Sequence[int], usage: Usage, seats: int, seconds: float) -> int:
         """Wait in one of the queues of a flow until the request has its seats. Returns the length
         of the queue with this request. Raises StatusError 429, also after some seconds."""
@@ -226,8 +240,7 @@ class Level:
         self.record()
         queue.requests.append(request)
         length = len(queue.requests)
-        self.waiting += 1
-        self.pool.waiting += 1
+        self._count_waiting(1)
         usage.waiting += 1
         usage.waiting_seats += seats
         self.pool.end_turn_later()
@@ -246,8 +259,7 @@ class Level:
     def _leave_queue(self, queue: _Queue, request: _Waiting) -> None:
         """Stop waiting. A request with fewer seats may have waited behind this one."""
         self.record()
-        self.waiting -= 1
-        self.pool.waiting -= 1
+        self._count_waiting(-1)
         queue.requests.remove(request)
         self.dispatch()
 
@@ -275,8 +287,7 @@ class Level:
                 return
             self.record()
             queue.requests.popleft()
-            self.waiting -= 1
-            self.pool.waiting -= 1
+            self._count_waiting(-1)
             self._turn = queue.turn
             queue.turn += request.seats
             if not request.seated.done():
@@ -352,7 +363,7 @@ class Pool:
 
     def _keep_history(self) -> None:
         for level in self.levels.values():
-            level.history = level.history or _History(self._samples)
+            level.keep_history(self._samples)
 
     def lends_to(self, borrower: Level, seats: int) -> bool:
         """Return whether other levels lend enough for a request with this number of seats."""

@@ -65,7 +65,7 @@ class Routes:
         self._watch = watch
         self._subresources = subresources
         self._engine = engine
-        self._routes: dict[tuple[object, ...], Route] = {}
+        self._routes: dict[str, Route] = {}
         self._revision = 0
 
     def with_namespace(self, info: RequestInfo) -> RequestInfo:

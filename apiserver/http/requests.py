@@ -33,7 +33,7 @@ _AUDIT_ID = istr("Audit-Id")  # a sixth of the time of a str, for every request
 _SECRET = re.compile(r"token|password|secret|credential|api.?key", re.IGNORECASE)
 """Names of query parameters whose values are not logged."""
 _DRY_RUN_IN_LABELS = 5
-_NAMESPACE_IN_SHAPE = 7  # the index in a shape of "has a namespace"
+_HAS_NAMESPACE = "1"  # the beginning of a shape
 _RESOURCE_AT = {"api": 2, "apis": 3}  # /api/VERSION/RESOURCE, /apis/GROUP/VERSION/RESOURCE
 
 
@@ -60,10 +60,11 @@ class RequestInfo(NamedTuple):
     """Whether `namespace` is not from the path, but the namespace of all objects of the kind."""
     selected_name: str = ""
     """The only name that the field selector of a list or watch allows; "" if it allows more."""
-    shape: tuple[object, ...] = ()
-    """The parts that select the handler: verb, group, version, resource, subresource, method and
-    `deprecated_prefix`, then whether the path has a namespace, a name and further segments; ()
-    without a resource."""
+    shape: str = ""
+    """What selects the handler, with `/` between its parts: whether the path has a namespace, a
+    name and further segments, then verb, group, version, resource, subresource, method and
+    `deprecated_prefix`; "" without a resource. A text, because the hash of a tuple is computed for
+    each lookup."""
     labels: tuple[str, ...] = ()
     """The labels of its metrics (`Metrics.series`); () without a resource."""
 
@@ -162,7 +163,7 @@ def _without_secret(pair: str) -> str:
 
 def with_namespace(info: RequestInfo, namespace: str) -> RequestInfo:
     """Return the same request with that namespace, for a path without one."""
-    shape = (*info.shape[:_NAMESPACE_IN_SHAPE], True, *info.shape[_NAMESPACE_IN_SHAPE + 1 :])
+    shape = f"{_HAS_NAMESPACE}{info.shape[1:]}"
     return info._replace(namespace=namespace, assumes_namespace=True, shape=shape)
 
 
@@ -216,11 +217,11 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
         verb = _deprecated_verb(method, name, deprecated_prefix, verb)
     group_version = parts[0], group, version, namespace
     identity = resource, name, subresource
-    presence = bool(namespace), bool(name), bool(further_segments)
+    presence = f"{namespace != '':d}{name != '':d}{further_segments != ():d}"
     served = verb, group, version, resource, subresource
     list_scope = "namespace" if namespace else "cluster"
     labels = *served, "", "resource" if name or verb == "create" else list_scope
-    shape = *served, method, deprecated_prefix, *presence
+    shape = "/".join((presence, *served, method, deprecated_prefix))
     return RequestInfo(
         method,
         path,

@@ -69,6 +69,16 @@ async def test_a_flow_schema_of_a_user_matches_by_its_precedence(session):
     assert headers[SCHEMA] != made
 
 
+async def test_users_who_take_turns_keep_their_own_flows(session):
+    names = {"exempt": {}, "global-default": {"Impersonate-User": "jane"}}
+    uids = {name: await uid_of(session, "flowschemas", name) for name in names}
+    for _ in range(2):
+        for name, user in names.items():
+            for path in ("/version", "/api/v1/namespaces"):
+                _, headers = await read(session, path, **user)
+                assert headers[SCHEMA] == uids[name]
+
+
 async def test_a_flow_schema_is_in_force_on_each_server_of_a_shared_store(tmp_path):
     everything = {"verbs": ["*"], "nonResourceURLs": ["*"]}
     jane = {"kind": "User", "user": {"name": "jane"}}

@@ -1,6 +1,8 @@
 """Parsing of method and path into request attributes (apiserver.requests)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inkube.apiserver.http import requests
 
@@ -55,3 +57,28 @@ def test_segments_beyond_the_subresource_are_kept():
 
 def test_methods_nobody_serves_have_no_verb():
     assert requests.parse("PROPFIND", "/api/v1/pods").verb == ""
+
+
+SEGMENTS = st.sampled_from(
+    ["watch", "proxy", "namespaces", "a", "pods", "a%2Fpods", "%00", "status"]
+)
+TARGETS = st.tuples(
+    st.sampled_from(["GET", "POST", "PUT", "PROPFIND"]),
+    st.sampled_from(["/api/v1", "/apis/g.io/v1"]),
+    st.lists(SEGMENTS, min_size=1, max_size=6),
+)
+
+
+@given(TARGETS, TARGETS)
+def test_requests_have_the_same_shape_only_if_one_handler_serves_them(one, other):
+    infos = [
+        requests.parse(method, f"{root}/{'/'.join(rest)}") for method, root, rest in (one, other)
+    ]
+    parts = {
+        (
+            i.method, i.verb, i.group, i.version, i.resource, i.subresource, i.deprecated_prefix,
+            bool(i.namespace), bool(i.name), bool(i.further_segments),
+        )
+        for i in infos
+    }  # fmt: skip
+    assert len({info.shape for info in infos}) == len(parts)
