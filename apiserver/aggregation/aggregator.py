@@ -17,7 +17,8 @@ from aiohttp import web
 from inkube.apiserver.aggregation.delegates import Local, Remote
 from inkube.apiserver.aggregation.upstreams import Upstream
 from inkube.apiserver.auth import Identity
-from inkube.apiserver.registry import Resources, ServiceAddresses, keys
+from inkube.apiserver.registry import Resources, keys
+from inkube.apiserver.serviceaddresses import ServiceAddresses
 from inkube.schemas.aggregation import MANAGED, Registration
 from inkube.storage import Change, Following, Store
 

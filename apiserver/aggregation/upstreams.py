@@ -1,6 +1,6 @@
 """The address of an aggregated API server, its certificate authorities, and connections to it.
 
-`registry.serviceaddresses` finds the address of a service. Follows
+`serviceaddresses` finds the address of a service. Follows
 kube-aggregator/pkg/apiserver/handler_proxy.go.
 """
 
@@ -13,7 +13,7 @@ from yarl import URL
 
 from inkube.apiserver import http
 from inkube.apiserver.auth import Identity
-from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
+from inkube.apiserver.serviceaddresses import ServiceAddresses, UnresolvedError
 from inkube.apiserver.streaming import UnreachableError, session
 from inkube.schemas.aggregation import Registration
 from inkube.schemas.lazyproperty import cached_property

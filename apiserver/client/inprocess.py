@@ -15,7 +15,6 @@ from inkube.apiserver.http import bodies, read_delete_options
 from inkube.apiserver.registry import (
     DeleteOptions,
     ListOptions,
-    Notation,
     Patch,
     Registry,
     Request,
@@ -42,6 +41,7 @@ from inkube.controllers.client import (
 )
 from inkube.schemas import models, status
 from inkube.schemas.meta import GVR, split_api_version
+from inkube.schemas.notation import Notation
 from inkube.storage import Change, Entry
 from inkube.storage import errors as storage_errors
 

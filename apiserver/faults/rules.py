@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.faults.injections import Gate, Hold, Injection, WatchFault
-from inkube.apiserver.registry import Notation
 from inkube.schemas import selectors, status
 from inkube.schemas.definitions import Names
+from inkube.schemas.notation import Notation
 from inkube.schemas.objects import Object
 
 Labels = dict[str, str]
@@ -240,7 +240,7 @@ def _lists(values: Sequence[str] | None, value: str) -> bool:
 
 def _matches_resource(patterns: Sequence[str], facts: RequestFacts, names: Names | None) -> bool:
     """Return whether a resource matches a list, with the syntax of RBAC rules (`*`, `*/status`), or
-    with that of `registry.notation`."""
+    with that of `schemas.notation`."""
     if not patterns or "*" in patterns:
         return True
     end = f"/{facts.subresource}" if facts.subresource else ""

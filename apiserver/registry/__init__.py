@@ -10,11 +10,10 @@ Read its modules in this order:
 5. `engine`: the loop that carries out a change, attempt after attempt.
 6. `registry`: the door for handlers, subresources and the client in the process.
 
-Beside them: `resources` is the table of served kinds, and `notation` reads the names by which users
-know them. `listing` and `selections` read lists, `conversions` fetches objects in other versions,
-and `failures` translates errors of storage. The registry does not depend on HTTP, authorization or
-particular kinds: strategies prepare and validate objects, wordings contain the texts of responses,
-admission plugins change or reject writes.
+Beside them: `resources` is the table of served kinds, `listing` and `selections` read lists,
+`conversions` fetches objects in other versions, and `failures` translates errors of storage. The
+registry does not depend on HTTP, authorization or particular kinds: strategies prepare and validate
+objects, wordings contain the texts of responses, admission plugins change or reject writes.
 """
 
 from inkube.apiserver.registry import attributes as attributes
@@ -28,7 +27,6 @@ from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import patches as patches
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
-from inkube.apiserver.registry import serviceaddresses as serviceaddresses
 from inkube.apiserver.registry import storedbytes as storedbytes
 from inkube.apiserver.registry import versions as versions
 from inkube.apiserver.registry.admission import Chain as Chain
@@ -40,7 +38,6 @@ from inkube.apiserver.registry.engine.plain import PlainEngine as PlainEngine
 from inkube.apiserver.registry.intake import Sent as Sent
 from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
-from inkube.apiserver.registry.notation import Notation as Notation
 from inkube.apiserver.registry.patches import Patch as Patch
 from inkube.apiserver.registry.plugins import LatePlugin as LatePlugin
 from inkube.apiserver.registry.plugins import OnDemand as OnDemand
@@ -65,8 +62,6 @@ from inkube.apiserver.registry.resources import DeferredKinds as DeferredKinds
 from inkube.apiserver.registry.resources import LazyKinds as LazyKinds
 from inkube.apiserver.registry.resources import Resources as Resources
 from inkube.apiserver.registry.scales import SCALE as SCALE
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses as ServiceAddresses
-from inkube.apiserver.registry.serviceaddresses import UnresolvedError as UnresolvedError
 from inkube.apiserver.registry.storecache import StoreCache as StoreCache
 from inkube.apiserver.registry.storedbytes import may_be_bound as may_be_bound
 from inkube.apiserver.registry.systemfields import SystemFields as SystemFields

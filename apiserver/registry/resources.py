@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator,
 from typing import Any, NamedTuple
 
 from inkube.apiserver.registry.delegates import Delegate
-from inkube.apiserver.registry.notation import Notation
 from inkube.apiserver.registry.resource import Resource
 from inkube.schemas import wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.lazy import Lazy
+from inkube.schemas.notation import Notation
 from inkube.schemas.wordings import Wording
 
 Endpoint = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -184,8 +184,8 @@ class Resources:
         return found
 
     def named(self, text: str) -> Resource | None:
-        """Return the resource that a text means (see `notation`), or None. Of several, it is that
-        of the core group, or the first one."""
+        """Return the resource that a text means (`schemas.notation`), or None. Of several, it is
+        that of the core group, or the first one."""
         wanted = Notation.parse(text)
         if (found := self.get(wanted.group or "", wanted.name)) is not None:
             return found

@@ -20,10 +20,10 @@ from inkube.apiserver.registry import (
     Converter,
     Registry,
     Resources,
-    ServiceAddresses,
 )
 from inkube.apiserver.root import plugins
 from inkube.apiserver.samples import Samples
+from inkube.apiserver.serviceaddresses import ServiceAddresses
 from inkube.apiserver.sources import Foundation
 from inkube.controllers.manager import Manager
 from inkube.schemas.lazy import Lazy

@@ -9,9 +9,10 @@ from functools import cache, partial
 from inkube.apiserver import catalog as catalogs
 from inkube.apiserver import triggers
 from inkube.apiserver.catalog import LiveCatalog
-from inkube.apiserver.registry import Installer, UnresolvedError
+from inkube.apiserver.registry import Installer
 from inkube.apiserver.root.core import Core
 from inkube.apiserver.root.parts import Parts
+from inkube.apiserver.serviceaddresses import UnresolvedError
 from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage

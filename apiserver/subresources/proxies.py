@@ -14,8 +14,10 @@ from typing import Any, NamedTuple
 
 from aiohttp import web
 
+from inkube.apiserver import serviceaddresses
 from inkube.apiserver.handlers import Exchange, Handler
-from inkube.apiserver.registry import Registry, Request, ServiceAddresses, keys, serviceaddresses
+from inkube.apiserver.registry import Registry, Request, keys
+from inkube.apiserver.serviceaddresses import ServiceAddresses
 from inkube.apiserver.subresources import podports, posted
 from inkube.apiserver.subresources.containers import Kubelet, Sessions
 from inkube.apiserver.subresources.nodeless import unreachable

@@ -1,7 +1,7 @@
 """The HTTP client for webhooks: sends one POST and returns the decoded review.
 
 It applies the time limit and the CA bundle of the webhook. Error texts equal those of Go's HTTP
-client. Follows apiserver/pkg/util/webhook/client.go. `registry.serviceaddresses` finds the address
+client. Follows apiserver/pkg/util/webhook/client.go. `serviceaddresses` finds the address
 of a Service, which must present a certificate for `NAME.NAMESPACE.svc`.
 """
 
@@ -13,7 +13,7 @@ import aiohttp
 from yarl import URL
 
 from inkube.apiserver import auth, http
-from inkube.apiserver.registry import ServiceAddresses, UnresolvedError
+from inkube.apiserver.serviceaddresses import ServiceAddresses, UnresolvedError
 from inkube.schemas import releases
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import ReplyError, replies

@@ -11,7 +11,7 @@ from endpoints import configuration, serving
 from inkube import APIServer
 from inkube.apiserver.auth import certificates
 from inkube.apiserver.configuration import BadOption, Options
-from inkube.apiserver.registry.serviceaddresses import ServiceAddresses, UnresolvedError
+from inkube.apiserver.serviceaddresses import ServiceAddresses, UnresolvedError
 from inkube.schemas.status import StatusError
 
 OURS = certificates.make_server(["hook.system.svc"])

@@ -3,8 +3,8 @@
 import pytest
 
 from inkube import APIServer
-from inkube.apiserver.registry import Notation
 from inkube.schemas.definitions import Names
+from inkube.schemas.notation import Notation
 from inkube.schemas.status import StatusError
 
 DEPLOYMENT = Names("deployments", "Deployment", "deployment", short_names=("deploy",))
