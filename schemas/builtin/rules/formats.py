@@ -36,6 +36,25 @@ def _local_path(text: str) -> list[str]:
     return _descending_path(text) + (["must not start with '..'"] if reserved else [])
 
 
+def _trimmed(text: str) -> list[str]:
+    return [] if text == text.strip() else ["must not have leading or trailing whitespace"]
+
+
+_QUALIFIED = {
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)"),
+    "eui": re.compile(r"eui.[A-Za-z0-9]{16}"),
+    "naa": re.compile(r"naa.[A-Za-z0-9]{32}"),
+}
+
+
+def _iscsi_name(text: str) -> list[str]:
+    """Check that the name of an iSCSI target or initiator has one of three forms."""
+    form = _QUALIFIED.get(text[:3])
+    if form is None:
+        return ["must be valid format starting with iqn, eui, or naa"]
+    return [] if form.fullmatch(text) else ["must be valid format"]
+
+
 _NUMBER = r"(0|[1-9]\d*)"
 _WORD = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD = "[0-9a-zA-Z-]+"
@@ -63,6 +82,7 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "env-name": naming.env_name,
     "env-name-c": naming.env_name_of_letters,
     "http-header": naming.http_header,
+    "iscsi-name": _iscsi_name,
     "label-key": names.label_key,
     "label-value": names.label_value,
     "local-path": _local_path,
@@ -71,6 +91,7 @@ FORMATS: dict[str, Callable[[str], list[str]]] = {
     "port-name": naming.port_name,
     "semver": _semver,
     "search-domain": naming.search_domain,
+    "trimmed": _trimmed,
     "wildcard-domain": naming.wildcard_domain,
 }
 """Checks that return the texts of errors."""

@@ -333,7 +333,7 @@ WORDS: dict[str, Rule] = {
     "maxLength": Rule(_max_length),
     "min": Rule(_min),
     "missing": Rule(_refused(fielderrors.required), ends=True),
-    "once": Rule(_once),
+    "once": Rule(_once, ends=True),
     "one-of": Rule(_one_of, ends=True),
     "over": Rule(_over),
     "range": Rule(_range),

@@ -115,14 +115,6 @@ def daemonset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldErr
     return [fielderrors.not_supported(path, shown, ("RollingUpdate", "OnDelete"))]
 
 
-def statefulset_strategy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Report a missing or unknown type of update strategy of a StatefulSet."""
-    if not value.get("type"):
-        return [fielderrors.required(path)]
-    shown = internal.value("apps.StatefulSetUpdateStrategy", value)
-    return [fielderrors.invalid(path, shown, "must be 'RollingUpdate' or 'OnDelete'")]
-
-
 def moves_nothing(frame: Frame) -> bool:
     """Return whether both maxUnavailable and maxSurge are 0."""
     return not _count(frame.obj, "maxUnavailable") and not _count(frame.obj, "maxSurge")

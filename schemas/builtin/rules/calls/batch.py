@@ -5,6 +5,7 @@ import itertools
 import re
 import zoneinfo
 from collections import deque
+from collections.abc import Iterator
 
 from inkube.schemas import caches, fielderrors, selectors
 from inkube.schemas.builtin import naming
@@ -25,15 +26,11 @@ jobs."""
 _MOST_FAILING = 10_000
 _MOST_RULES = 20
 _INDEXES_SIZE = 64 * 1024
-_MOST_CODES = 255
-_ENDING = ("OnFailure", "Never")
 UID_LABEL = "batch.kubernetes.io/controller-uid"
 _SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
-_MAX_NAME = 52  # of a CronJob, which adds a time to the names of its jobs
 _SHORTHANDS = frozenset({
     "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
 })  # fmt: skip
-_ACTIONS, _OPERATORS = ("Count", "FailIndex", "FailJob", "Ignore"), ("In", "NotIn")
 
 
 def manager(value: str, path: str, _frame: Frame) -> list[FieldError]:
@@ -74,18 +71,6 @@ def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
         if value is not None and value > _MOST_FAILING:
             errors.append(fielderrors.invalid(f"{path}.{member}", value, why))
     return errors
-
-
-def restart_policy(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check the restart policy of a job's pods. With a podFailurePolicy, it must be Never."""
-    if value in ("", "Always"):
-        return [fielderrors.required(path, 'valid values: "OnFailure", "Never"')]
-    if value not in _ENDING:
-        return [fielderrors.not_supported(path, value, _ENDING)]
-    if frame.obj.get("podFailurePolicy") is not None and value != "Never":
-        why = 'only "Never" is supported when podFailurePolicy is specified'
-        return [fielderrors.invalid(path, value, why)]
-    return []
 
 
 # ---------------------------------------------------------------------------------- whole jobs
@@ -341,62 +326,24 @@ def _index(text: str, completions: int) -> int:
 # ------------------------------------------------------------------------------- failure policies
 
 
-def action(rule: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check that the action is known, and that FailIndex is used only with backoffLimitPerIndex."""
-    name, place = rule.get("action", ""), f"{path}.action"
-    if not name:
-        return [fielderrors.required(place, f"valid values: {_quoted(_ACTIONS)}")]
-    if name not in _ACTIONS:
-        return [fielderrors.not_supported(place, name, _ACTIONS)]
-    if name == "FailIndex" and frame.outer("backoffLimitPerIndex") is None:
-        why = "requires the backoffLimitPerIndex to be set"
-        return [fielderrors.invalid(place, name, why)]
-    return []
-
-
-def one_requirement(rule: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that exactly one of onExitCodes and onPodConditions is set."""
-    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions")
-    if codes is not None and conditions:
-        why = "specifying both OnExitCodes and OnPodConditions is not supported"
-    elif codes is None and not conditions:
-        why = "specifying one of OnExitCodes and OnPodConditions is required"
-    else:
-        return []
-    return [fielderrors.invalid(path, fielderrors.OMITTED, why)]
-
-
-def exit_codes(codes: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check the operator, the name of the container, and that the exit codes are sorted and
-    unique."""
-    operator, values = codes.get("operator", ""), codes.get("values") or []
-    errors: list[FieldError] = []
-    if not operator:
-        why = f"valid values: {_quoted(_OPERATORS)}"
-        errors.append(fielderrors.required(f"{path}.operator", why))
-    elif operator not in _OPERATORS:
-        errors.append(fielderrors.not_supported(f"{path}.operator", operator, _OPERATORS))
-    name = codes.get("containerName")
-    if name is not None and name not in _containers(frame.outer("template")):
-        why = "must be one of the container or initContainer names in the pod template"
-        errors.append(fielderrors.invalid(f"{path}.containerName", name, why))
-    place = f"{path}.values"
-    if not values:
-        shown = codes.get("values")
-        errors.append(fielderrors.invalid(place, shown, "at least one value is required"))
-    elif len(values) > _MOST_CODES:
-        errors.append(fielderrors.too_many(place, len(values), _MOST_CODES))
+def exit_codes(values: list[int], path: str, frame: Frame) -> Iterator[FieldError]:
+    """Check that the exit codes are sorted and unique, and are not 0 for the operator In."""
     seen: set[int] = set()
     for index, value in enumerate(values):
-        if operator == "In" and value == 0:
+        if value == 0 and frame.obj.get("operator") == "In":
             why = "must not be 0 for the In operator"
-            errors.append(fielderrors.invalid(f"{place}[{index}]", value, why))
+            yield fielderrors.invalid(f"{path}[{index}]", value, why)
         if value in seen:
-            errors.append(fielderrors.duplicate(f"{place}[{index}]", value))
+            yield fielderrors.duplicate(f"{path}[{index}]", value)
         seen.add(value)
     if any(left > right for left, right in itertools.pairwise(values)):
-        errors.append(fielderrors.invalid(place, values, "must be ordered"))
-    return errors
+        yield fielderrors.invalid(path, values, "must be ordered")
+
+
+def names_no_container(frame: Frame) -> bool:
+    """Return whether the pod template has no container with the name."""
+    name = frame.obj.get("containerName")
+    return name is not None and name not in _containers(frame.outer("template"))
 
 
 def _containers(job: Frame | None) -> set[str]:
@@ -408,19 +355,7 @@ def _containers(job: Frame | None) -> set[str]:
     }
 
 
-def _quoted(names: tuple[str, ...]) -> str:
-    """Return the Go text `%q` of a []string."""
-    return f"[{' '.join(map(gotext.quote, names))}]"
-
-
 # ----------------------------------------------------------------------------------- cron jobs
-
-
-def short_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that the name of a CronJob leaves room for the time in the names of its jobs."""
-    if len(value) <= _MAX_NAME:
-        return []
-    return [fielderrors.invalid(path, value, names.max_length_error(_MAX_NAME))]
 
 
 def time_zone(zone: str, path: str, _frame: Frame) -> list[FieldError]:

@@ -462,31 +462,15 @@ def node_amounts(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
     ]
 
 
-def node_changes(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Check the changes of a node, its addresses and taints (ValidateNodeUpdate)."""
-    status, spec = value.get("status") or {}, value.get("spec") or {}
-    before = (frame.old or {}).get("spec") or {}
-    errors = _node_addresses(status.get("addresses") or [])
-    for member, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
-        if before.get(member) and not same(spec.get(member), before[member]):
-            why = f'node updates may not change {shown} except from "" to valid'
-            errors.append(fielderrors.forbidden(f"spec.{member}", why))
-    errors += taints(spec.get("taints") or [], "metadata.taints", frame)
-    if spec.get("externalID", "") != before.get("externalID", ""):
-        errors.append(fielderrors.forbidden("spec.externalID", "may not be updated"))
-    return errors
-
-
-def _node_addresses(addresses: list[Object]) -> list[FieldError]:
-    errors: list[FieldError] = []
+def addresses_once(value: list[Object], path: str, _frame: Frame) -> Iterator[FieldError]:
+    """Yield errors for addresses of a node that are listed twice (ValidateNodeUpdate)."""
     seen: set[tuple[str, str]] = set()
-    for index, one in enumerate(addresses):
+    for index, one in enumerate(value):
         place = (one.get("type", ""), one.get("address", ""))
         if place in seen:
             shown = internal.value("core.NodeAddress", one)
-            errors.append(fielderrors.duplicate(f"status.addresses[{index}]", shown))
+            yield fielderrors.duplicate(f"{path}[{index}]", shown)
         seen.add(place)
-    return errors
 
 
 # endpoints

@@ -6,6 +6,7 @@ from typing import Any
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin import naming
+from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
@@ -36,8 +37,6 @@ _NOT_EPHEMERAL = (
 """Fields that ephemeral containers cannot have, in the order of the struct."""
 _EPHEMERAL = "cannot be set for an Ephemeral Container"
 _BLOCKS = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-_LONGEST_PROFILE = 4095
-_LARGEST_SPEC = 64 << 10
 _NETBIOS = re.compile(r'[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}')
 _DNS_LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 _DNS = re.compile(rf"{_DNS_LABEL}(?:\.{_DNS_LABEL})*")
@@ -156,18 +155,6 @@ def only_ephemeral(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return errors
 
 
-def untrimmed(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse spaces around an image. The table calls `blanks` by this name."""
-    return blanks(value, path)
-
-
-def blanks(value: str, path: str) -> list[FieldError]:
-    """Refuse spaces around an image. Templates may have them (validateContainerOnlyForPod)."""
-    if value == value.strip():
-        return []
-    return [fielderrors.invalid(path, value, "must not have leading or trailing whitespace")]
-
-
 def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
     """Check the name of a port, and that it is unique in its container."""
     errors = [fielderrors.invalid(path, value, why) for why in naming.port_name(value)]
@@ -276,10 +263,8 @@ def _part_of_volume(mount: Object, known: Object, path: str, place: str) -> list
 
 
 def _descending(text: str, path: str) -> list[FieldError]:
-    problems = ["must be a relative path"] if text.startswith("/") else []
-    if ".." in text.split("/"):
-        problems.append("must not contain '..'")
-    return [fielderrors.invalid(path, text, why) for why in problems]
+    check = formats.FORMATS["descending-path"]
+    return [fielderrors.invalid(path, text, why) for why in check(text)]
 
 
 def _propagation(mount: Object, container: Object, path: str) -> list[FieldError]:
@@ -517,23 +502,6 @@ def _proc_mounts(spec: Object) -> list[Object]:
     return [context for context in contexts if context.get("procMount") is not None]
 
 
-def app_armor(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the type of an AppArmor profile and its local name (ValidateAppArmorProfileField)."""
-    kind, local = value.get("type", ""), value.get("localhostProfile")
-    place = f"{path}.localhostProfile"
-    if kind == "Localhost":
-        return _local_profile(local, place)
-    if not kind:
-        why = "type is required when appArmorProfile is set"
-        return [fielderrors.required(f"{path}.type", why)]
-    if kind not in ("RuntimeDefault", "Unconfined"):
-        choices = ("Localhost", "RuntimeDefault", "Unconfined")
-        return [fielderrors.not_supported(f"{path}.type", kind, choices)]
-    if local is None:
-        return []
-    return [fielderrors.invalid(place, local, "can only be set when AppArmor type is Localhost")]
-
-
 def app_armor_of(annotation: str) -> Object | None:
     """Return the profile that an annotation names, or None."""
     if annotation in APP_ARMOR_PROFILES:
@@ -547,29 +515,6 @@ def app_armor_of(annotation: str) -> Object | None:
 def app_armor_warning(path: str) -> str:
     """Return the warning about an AppArmor annotation."""
     return f'{path}: deprecated since v1.30; use the "appArmorProfile" field instead'
-
-
-def _local_profile(local: str | None, path: str) -> list[FieldError]:
-    if local is None:
-        return [fielderrors.required(path, "must be set when AppArmor type is Localhost")]
-    errors = []
-    if local.strip() != local:
-        errors.append(fielderrors.invalid(path, local, "must not be padded with whitespace"))
-    elif not local:
-        errors.append(fielderrors.required(path, "must be set when AppArmor type is Localhost"))
-    if len(local.encode()) > _LONGEST_PROFILE:
-        errors.append(fielderrors.too_long(path, _LONGEST_PROFILE))
-    return errors
-
-
-def credential_spec(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the content of a credential spec for a group Managed Service Account (Windows)."""
-    if not value:
-        return [fielderrors.invalid(path, value, "gmsaCredentialSpec cannot be an empty string")]
-    if len(value.encode()) > _LARGEST_SPEC:
-        why = f"gmsaCredentialSpec size must be under {_LARGEST_SPEC >> 10} KiB"
-        return [fielderrors.invalid(path, value, why)]
-    return []
 
 
 def windows_user(value: str, path: str, _frame: Frame) -> list[FieldError]:

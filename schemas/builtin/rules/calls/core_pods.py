@@ -11,7 +11,6 @@ from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.calls.core_containers import (
     APP_ARMOR_KEY,
-    blanks,
     claims_of,
     spec_of,
 )
@@ -28,7 +27,6 @@ _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _VISITED = ("initContainers", "containers", "ephemeralContainers")
 """The lists of containers, in the order of VisitContainersWithPath."""
 _MOST_SERVERS, _MOST_SEARCHES, _MOST_CHARACTERS = 3, 32, 2048
-_LONGEST_HOST_NAME = 64
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
 _IS_SYSCTL = re.compile(_SYSCTL[1:-1])
@@ -326,40 +324,12 @@ def tokens_without_account(value: Object, path: str, _frame: Frame) -> list[Fiel
     ]
 
 
-def untrimmed_image(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse spaces around the image of a pod's container."""
-    return blanks(value.get("image", ""), f"{path}.image")
-
-
 # claims and resources
-
-
-def claim_once(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check the name of a claim, and that no earlier claim has it."""
-    taken = spec_of(frame).facts.setdefault("claims", set())
-    if value in taken:
-        return [fielderrors.duplicate(path, value)]
-    taken.add(value)
-    return [fielderrors.invalid(path, value, why) for why in formats.FORMATS["dns-label"](value)]
-
-
-def one_claim(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that exactly one of claim and template is named (validatePodResourceClaim)."""
-    members = ("resourceClaimName", "resourceClaimTemplateName")
-    given = sum(1 for member in members if value.get(member) is not None)
-    if given == 1:
-        return []
-    why = (
-        "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        if given
-        else "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-    )
-    return [fielderrors.invalid(path, internal.value("core.PodResourceClaim", value), why)]
 
 
 def overhead(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check the overhead as limits of a container (validateOverhead)."""
-    return core_requirements.of_container({"limits": value}, path) if value else []
+    return core_requirements.of_container({"limits": value}, path)
 
 
 def pod_resources(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -489,21 +459,6 @@ def _searches(searches: list[str], path: str) -> list[FieldError]:
     return errors
 
 
-def hostname_override(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check the host name of a pod, and its combination with other fields (validatePodHostName)."""
-    spec = frame.obj
-    errors = []
-    if spec.get("setHostnameAsFQDN"):
-        why = "may not be specified when setHostnameAsFQDN is true"
-        errors.append(fielderrors.forbidden(path, why))
-    if spec.get("hostNetwork"):
-        why = "may not be specified when hostNetwork is true"
-        errors.append(fielderrors.forbidden(path, why))
-    if len(value.encode()) > _LONGEST_HOST_NAME:
-        errors.append(fielderrors.too_long(path, _LONGEST_HOST_NAME))
-    return errors + [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
-
-
 def file_key_volumes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check that variables from files use emptyDir volumes (validateFileKeyRefVolumes)."""
     known = {each.get("name", ""): each for each in value.get("volumes") or ()}
@@ -558,23 +513,12 @@ def sysctl(value: Object, path: str, frame: Frame) -> list[FieldError]:
     return errors
 
 
-def user_namespace(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check that a pod in its own user namespace shares no other namespaces of the host, and uses
-    no block devices (validateHostUsers)."""
-    return user_namespace_with_devices(value, path, frame) + [
+def no_devices(value: Object, path: str, _frame: Frame) -> list[FieldError]:
+    """Refuse block devices of a pod in its own user namespace (validateHostUsers)."""
+    return [
         fielderrors.forbidden(f"{place}.volumeDevices", _OWN_USERS)
         for container, place in _visited(value, path)
         if container.get("volumeDevices")
-    ]
-
-
-def user_namespace_with_devices(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the same before 1.34, when such a pod could use block devices."""
-    shown = (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
-    return [
-        fielderrors.forbidden(f"{path}.{name}", _OWN_USERS)
-        for member, name in shown
-        if value.get(member)
     ]
 
 
@@ -645,18 +589,6 @@ def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError
 
 
 # placement
-
-
-def gate_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Check the name of a scheduling gate, and that it is unique. The path is the gate's
-    (validateSchedulingGates)."""
-    name = value.get("name", "")
-    taken = frame.facts.setdefault("gates", set())
-    errors = [fielderrors.invalid(path, name, why) for why in names.label_key(name)]
-    if name in taken:
-        errors.append(fielderrors.duplicate(path, name))
-    taken.add(name)
-    return errors
 
 
 def label_keys(value: Object, path: str, _frame: Frame) -> list[FieldError]:

@@ -14,15 +14,12 @@ from inkube.schemas.objects import Object
 _HINTS = "service.kubernetes.io/topology-aware-hints"
 _MODE = "service.kubernetes.io/topology-mode"
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
-_STICKY_SECONDS, _LONGEST_STICKY = 10_800, 86_400
+_STICKY_SECONDS = 10_800
 _NOT_EXTERNAL = "may not be set for ExternalName services"
 _BALANCED = "may only be used when `type` is 'LoadBalancer'"
 _ONCE = "may not change once set"
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _MOST_ADDRESSES = 2
-_WITH_HEALTH_CHECK = (
-    "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
-)
 
 
 def by_type(spec: Object) -> None:
@@ -136,22 +133,6 @@ def addresses_of_type(value: Object, path: str, _frame: Frame) -> list[FieldErro
     if not name:
         return [*errors, fielderrors.required(place)]
     return errors + [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
-
-
-def stickiness(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the timeout of the session affinity ClientIP (validateClientIPAffinityConfig)."""
-    kind, config = value.get("sessionAffinity"), value.get("sessionAffinityConfig")
-    place = f"{path}.sessionAffinityConfig"
-    if kind == "None" and config is not None:
-        why = "must not be set when session affinity is None"
-        return [fielderrors.forbidden(place, why)]
-    if kind != "ClientIP":
-        return []
-    seconds = ((config or {}).get("clientIP") or {}).get("timeoutSeconds")
-    if seconds is None or 0 < seconds <= _LONGEST_STICKY:
-        return []
-    why = f"must be greater than 0 and less than {_LONGEST_STICKY}"
-    return [fielderrors.invalid(f"{place}.clientIP.timeoutSeconds", seconds, why)]
 
 
 def cluster_addresses(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -270,28 +251,14 @@ def balancer_class(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(place, name, why) for why in names.label_key(name)]
 
 
-def external_policy(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the policy and the health check node port (validateServiceExternalTrafficPolicy)."""
-    policy, place = value.get("externalTrafficPolicy") or "", f"{path}.externalTrafficPolicy"
-    errors: list[FieldError] = []
-    if not is_reached_from_outside(value):
-        if policy:
-            why = "may only be set for externally-accessible services"
-            errors.append(fielderrors.invalid(place, policy, why))
-    elif not policy:
-        errors.append(fielderrors.required(place))
-    elif policy not in ("Cluster", "Local"):
-        errors.append(fielderrors.not_supported(place, policy, ("Cluster", "Local")))
-    port, place = value.get("healthCheckNodePort") or 0, f"{path}.healthCheckNodePort"
-    if not _is_health_checked(value):
-        if port:
-            errors.append(fielderrors.invalid(place, port, _WITH_HEALTH_CHECK))
-    elif not port:
-        errors.append(fielderrors.required(place))
-    elif not 1 <= port <= 65535:
-        why = "must be between 1 and 65535, inclusive"
-        errors.append(fielderrors.invalid(place, port, why))
-    return errors
+def is_external(frame: Frame) -> bool:
+    """Return whether clients outside the cluster can reach the service."""
+    return is_reached_from_outside(frame.obj)
+
+
+def is_health_checked(frame: Frame) -> bool:
+    """Return whether the service has a port for health checks (NeedsHealthCheck)."""
+    return _is_health_checked(frame.obj)
 
 
 def _is_health_checked(spec: Object) -> bool:

@@ -102,28 +102,12 @@ def not_recycled(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.forbidden(f"{path}.persistentVolumeReclaimPolicy", why)]
 
 
-def attributes_class(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that the name of a class is valid and not empty."""
-    if not value:
-        return [fielderrors.required(path, "an empty string is disallowed")]
-    return [fielderrors.invalid(path, value, why) for why in names.subdomain(value)]
-
-
 def local_to_nodes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check that a local volume has a node affinity, unless it already has another source."""
     others = _SOURCES[: _SOURCES.index("local")]
     if value.get("nodeAffinity") is not None or any(value.get(each) is not None for each in others):
         return []
     return [fielderrors.required(f"{path}.nodeAffinity", "Local volume requires node affinity")]
-
-
-def endpoints_namespace(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the namespace of the Endpoints of a Glusterfs volume
-    (validateGlusterfsPersistentVolumeSource)."""
-    if not value:
-        why = "if the endpointnamespace is set, it must be a valid namespace name"
-        return [fielderrors.invalid(path, value, why)]
-    return [fielderrors.invalid(path, value, why) for why in names.label(value)]
 
 
 def portal_length(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -134,13 +118,6 @@ def portal_length(value: Object, path: str, frame: Frame) -> list[FieldError]:
     if core_volumes.fits_portal(name, portal):
         return []
     return [fielderrors.invalid(f"{path}.targetportal", portal, core_volumes.PORTAL)]
-
-
-def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the name of an iSCSI target or initiator. The error does not give the reason."""
-    if core_volumes.name_problem(value):
-        return [fielderrors.invalid(path, value, "must be valid format")]
-    return []
 
 
 def mount_options(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
@@ -261,15 +238,6 @@ def requested(value: Object, path: str, _frame: Frame) -> list[FieldError]:
 def _requests(spec: Object) -> Object:
     found: Object = (spec.get("resources") or {}).get("requests") or {}
     return found
-
-
-def group_of_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a source without a group is a claim (validateDataSource)."""
-    kind = value.get("kind", "")
-    if value.get("apiGroup") or kind == "PersistentVolumeClaim":
-        return []
-    why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-    return [fielderrors.invalid(path, kind, why)]
 
 
 def same_sources(value: Object, path: str, _frame: Frame) -> list[FieldError]:

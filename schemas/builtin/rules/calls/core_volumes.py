@@ -1,6 +1,5 @@
 """Irregular rules of a pod's volumes: sources, names of claims, addresses of disks."""
 
-import re
 from collections.abc import Callable, Iterator
 
 from inkube.schemas import fielderrors, quantity
@@ -16,11 +15,6 @@ PORTAL = (
     "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
     "iscsi.initiatorName is specified."
 )
-_QUALIFIED = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([A-Za-z0-9\-.]+)(:[^,;*&$|\s]+)"),
-    "eui": re.compile(r"eui.[A-Za-z0-9]{16}"),
-    "naa": re.compile(r"naa.[A-Za-z0-9]{32}"),
-}
 _PAIRS = "must be a host:port pair or multiple pairs separated by commas"
 _TENANT = "must be a UUID and may not exceed a length of 64 characters"
 _LONGEST_TENANT = 64
@@ -122,20 +116,6 @@ def _pod_name(frame: Frame) -> str:
 def authenticates(frame: Frame) -> bool:
     """Return whether an iSCSI volume authenticates itself with a secret."""
     return bool(frame.obj.get("chapAuthDiscovery") or frame.obj.get("chapAuthSession"))
-
-
-def qualified_name(value: str, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that the name of an iSCSI target or initiator has one of three forms."""
-    why = name_problem(value)
-    return [fielderrors.invalid(path, value, why)] if why else []
-
-
-def name_problem(value: str) -> str:
-    """Return the error of an iSCSI target's name, or "" if it has one of three forms."""
-    form = value[:3]
-    if form not in _QUALIFIED:
-        return "must be valid format starting with iqn, eui, or naa"
-    return "" if _QUALIFIED[form].fullmatch(value) else "must be valid format"
 
 
 def flocker(value: Object, path: str, _frame: Frame) -> list[FieldError]:

@@ -69,13 +69,6 @@ def _domain(value: str, path: str) -> list[FieldError]:
     ]
 
 
-def port_name(value: str, path: str, frame: Frame) -> list[FieldError]:
-    """Check that a port's name is empty or a label, and is unique."""
-    errors = [fielderrors.invalid(path, value, why) for why in naming.label(value)] if value else []
-    is_first = frame.root.firsts("ports", "name").get(value, frame.obj) is frame.obj
-    return errors if is_first else [*errors, fielderrors.duplicate(path, value)]
-
-
 def old_addresses(value: Object, _path: str, _frame: Frame) -> list[str]:
     """Return the warnings about addresses that are not in their canonical form, unless one of
     Kubernetes' own controllers writes the slice (warnOnBadIPs)."""

@@ -74,17 +74,6 @@ def plain_path(value: str, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(path, value, why) for why in wrong]
 
 
-def one_backend(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that exactly one of `service` and `resource` is set."""
-    given = [member for member in ("service", "resource") if value.get(member) is not None]
-    if len(given) == 1:
-        return []
-    why = "resource or service backend is required"
-    if given:
-        why = "cannot set both resource and service backends"
-    return [fielderrors.invalid(path, "", why)]
-
-
 def port(value: Object, path: str, frame: Frame) -> list[FieldError]:
     """Check a port by its name or its number. An error about both of them has the path of the
     backend."""

@@ -2,18 +2,12 @@
 
 from inkube.schemas import fielderrors
 from inkube.schemas.builtin.rules import compiler
-from inkube.schemas.builtin.rules.calls import core_requirements
 from inkube.schemas.builtin.rules.frames import Frame, child
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 
 _KEYS = ("key", "operator", "value", "effect")
-
-
-def pod_fixed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check podFixed as the limits of a container, with the same paths (validateOverhead)."""
-    return core_requirements.of_container({"limits": value}, path)
 
 
 def tolerations(value: list[Object], path: str, frame: Frame) -> list[FieldError]:

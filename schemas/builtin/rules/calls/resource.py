@@ -29,7 +29,6 @@ _MAX_ENTRIES: Final = 32
 _MAX_OPTIONS: Final = 10
 _IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
 _HIDDEN: Final = "<value omitted>"
-_EXACTLY_ONE: Final = "exactly one of `exactly` or `firstAvailable` is required"
 _NO_REQUEST: Final = (
     "must be the name of a request in the claim or the name of a request and a subrequest "
     "separated by '/'"
@@ -153,17 +152,6 @@ def template_metadata(value: Object, path: str, _frame: Frame) -> list[FieldErro
     """Check the metadata of a template: only labels and annotations
     (ValidateTemplateObjectMeta)."""
     return metadata.template(value, path) + metadata.only_labels(value, path)
-
-
-def exactly_or_first(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that exactly one of `exactly` and `firstAvailable` is set (validateDeviceRequest)."""
-    exactly, alternatives = value.get("exactly"), value.get("firstAvailable")
-    if exactly is None and not alternatives:
-        return [fielderrors.required(path, _EXACTLY_ONE)]
-    if exactly is not None and alternatives:
-        why = f"{_EXACTLY_ONE}, but multiple fields are set"
-        return [fielderrors.invalid(path, None, why)]
-    return []
 
 
 def request_reference(value: str, path: str, frame: Frame) -> list[FieldError]:

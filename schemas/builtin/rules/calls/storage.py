@@ -16,7 +16,6 @@ _METADATA_SIZE = 256 << 10
 _MESSAGE_SIZE = 1024
 _MOST_REPEATS = 100
 """Most errors about one term that other terms repeat. Upstream has no limit."""
-_ONE_SOURCE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 
 
 def parameters(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
@@ -75,20 +74,6 @@ def _requirement(requirement: Object, path: str) -> list[FieldError]:
     return errors + [fielderrors.invalid(f"{path}.key", key, why) for why in names.label_key(key)]
 
 
-def attachment_source(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that an attachment has exactly one source (validateVolumeAttachmentSource)."""
-    name, inline = value.get("persistentVolumeName"), value.get("inlineVolumeSpec")
-    if name is None and inline is None:
-        return [fielderrors.required(path, _ONE_SOURCE)]
-    place = f"{path}.persistentVolumeName"
-    errors: list[FieldError] = []
-    if name is not None and inline is not None:
-        errors.append(fielderrors.forbidden(path, _ONE_SOURCE))
-    elif name == "":
-        errors.append(fielderrors.required(place, "must specify non empty persistentVolumeName"))
-    return errors
-
-
 def attachment_metadata(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:
     """Check the size of the metadata of an attachment (validateAttachmentMetadata)."""
     return [fielderrors.too_long(path, _METADATA_SIZE)] if _size(value) > _METADATA_SIZE else []
@@ -123,12 +108,3 @@ def drivers_kept(but: str, value: list[Object], path: str, frame: Frame) -> list
         for driver in after.get(old["name"], ())
         if not same(driver, old)
     ]
-
-
-def driver_once(value: Object, path: str, frame: Frame) -> list[FieldError]:
-    """Report each driver with the name of an earlier one (validateCSINodeDriver)."""
-    assert frame.up is not None, "a driver is an item"
-    name = value.get("name", "")
-    if frame.up.firsts("drivers", "name").get(name) is value:
-        return []
-    return [fielderrors.duplicate(f"{path}.name", name)]
