@@ -13,21 +13,6 @@ _IS_CONFIG_KEY = re.compile(_CONFIG_KEY)
 _IS_PORT_NAME = re.compile("[-a-z0-9]+")
 
 
-def label(text: str, prefix: bool = False) -> list[str]:
-    """Check that the text is an RFC 1123 label."""
-    return names.label(text, prefix)
-
-
-def subdomain(text: str) -> list[str]:
-    """Check that the text is an RFC 1123 subdomain."""
-    return names.subdomain(text)
-
-
-def label1035(text: str) -> list[str]:
-    """Check that the text is an RFC 1035 label."""
-    return names.label_1035(text)
-
-
 def anything(text: str, prefix: bool = False) -> list[str]:
     """Accept any text."""
     return []

@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Iterator
 
 from inkube.schemas import caches, fielderrors, selectors
-from inkube.schemas.builtin import naming
 from inkube.schemas.builtin.rules import words
 from inkube.schemas.builtin.rules.calls import meta
 from inkube.schemas.builtin.rules.frames import Frame
@@ -136,7 +135,7 @@ def longest_name(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
     if spec.get("completionMode") != "Indexed" or count <= 0:
         return []
     pod = f"{name}-{count - 1}"
-    if not naming.label(pod):
+    if not names.label(pod):
         return []
     why = f"will not able to create pod with invalid DNS label: {pod}"
     return [fielderrors.invalid("metadata.name", name, why)]

@@ -1,9 +1,10 @@
 """Irregular rules of discovery.k8s.io: addresses of a type, names of ports."""
 
 from inkube.schemas import fielderrors
-from inkube.schemas.builtin import addresses, naming
+from inkube.schemas.builtin import addresses
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 _TYPES = frozenset({"FQDN", "IPv4", "IPv6"})
@@ -56,16 +57,16 @@ def _domain(value: str, path: str) -> list[FieldError]:
     if not value:
         return [fielderrors.required(path)]
     name = value.removesuffix(".")
-    problems = naming.subdomain(name)
+    problems = names.subdomain(name)
     if problems:
         return [fielderrors.invalid(path, name, ",".join(problems))]
     if "." not in name:
         why = "should be a domain with at least two segments separated by dots"
         return [fielderrors.invalid(path, name, why)]
     return [
-        fielderrors.invalid(path, label, ",".join(naming.label(label)))
+        fielderrors.invalid(path, label, ",".join(names.label(label)))
         for label in name.split(".")
-        if naming.label(label)
+        if names.label(label)
     ]
 
 
