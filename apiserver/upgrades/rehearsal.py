@@ -42,7 +42,7 @@ async def rehearse(snapshot: "sources.Snapshot", options: RehearsalOptions) -> R
     if pair.new <= pair.old:
         raise ValueError(f"{options.target} is not later than {source}, the version of the cluster")
     own = origin.gates if options.gates is None else options.gates
-    known = {name: state for name, state in own.items() if name in builtin.gates.names()}
+    known = {name: state for name, state in own.items() if name in builtin.gates.known()}
     logged = Logged()
     await asyncio.to_thread(logged.read, options.audit_logs)
     with builtin.gates.overridden(known):
@@ -82,7 +82,7 @@ async def _rehearsed(
 
 def _gates(pair: Minors, own: Mapping[str, bool]) -> Iterator[Gate]:
     """Yield the gates that flip, and those that the cluster sets."""
-    known = builtin.gates.names()
+    known = builtin.gates.known()
     for name in sorted({*known, *own}):
         old, new = (builtin.gates.default(name, minor) if name in known else None for minor in pair)
         if name in own or bool(old) != bool(new):

@@ -14,6 +14,7 @@ report_reflect,report_slices,report_text}.go and cmp/internal/diff of version 0.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from inkube.schemas import quantity
@@ -821,14 +822,7 @@ def _chunks(parts: list[str], size: int, mark: str) -> list[_Record]:
 
 def _runs(edits: str) -> list[tuple[bool, str]]:
     """Group consecutive edits by whether they are equal."""
-    made: list[tuple[bool, str]] = []
-    for edit in edits:
-        is_equal = edit == _SAME
-        if made and made[-1][0] == is_equal:
-            made[-1] = (is_equal, made[-1][1] + edit)
-        else:
-            made.append((is_equal, edit))
-    return made
+    return [(is_equal, "".join(run)) for is_equal, run in groupby(edits, _SAME.__eq__)]
 
 
 def _smoothed(groups: list[tuple[bool, str]], window: int) -> list[tuple[bool, str]]:
@@ -907,13 +901,7 @@ class _Stats:
 
 def _groups(records: "list[tuple[str, _Node]]") -> "list[list[tuple[str, _Node]]]":
     """Group consecutive records by whether they differ."""
-    made: list[list[tuple[str, _Node]]] = []
-    for record in records:
-        if made and bool(made[-1][0][1].differs) == bool(record[1].differs):
-            made[-1].append(record)
-        else:
-            made.append([record])
-    return made
+    return [list(group) for _, group in groupby(records, lambda one: bool(one[1].differs))]
 
 
 def _quoted(text: str) -> str:

@@ -9,10 +9,10 @@ from types import NoneType
 from typing import Any
 
 from inkube.schemas import releases
-from inkube.schemas.fielderrors import required, too_many
+from inkube.schemas.fielderrors import required
 from inkube.schemas.structural import combinators, fieldpaths, leafchecks
 from inkube.schemas.structural.fieldpaths import MapKey, Path
-from inkube.schemas.structural.findings import Sink, Step, add_invalid, field
+from inkube.schemas.structural.findings import Sink, Step
 from inkube.schemas.structural.nodes import META_FIELDS, Children, Node
 
 _RANGES_FRACTIONS = 35
@@ -134,7 +134,7 @@ class Compiler:
         steps: list[Step] = []
         least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
         if least is not None or most is not None:
-            steps.append(_property_count_step(least, most))
+            steps.append(leafchecks.size_step(least, most, "properties"))
         if node.raw.get("properties") or node.additional is not None:
             follow = self.follow_fields if node.raw.get("properties") else self.follow_members
             steps.append(follow(self.dispatches(node.children), node.required))
@@ -171,16 +171,3 @@ def required_step(names: tuple[str, ...]) -> Step:
                 errors.append(required(fieldpaths.text((path, name))))
 
     return check_required
-
-
-def _property_count_step(minimum: int | None, maximum: int | None) -> Step:
-    """Return the step that checks the number of members; it does not hide the errors of members."""
-
-    def check_count(value: Any, path: Path, errors: Sink) -> None:
-        size = len(value)
-        if minimum is not None and size < minimum:
-            add_invalid(path, size, f"should have at least {minimum} properties", errors)
-        if maximum is not None and size > maximum:
-            errors.append(too_many(field(path), size, maximum))
-
-    return check_count

@@ -228,14 +228,17 @@ def enum_steps(node: Node, kind: type) -> list[Step]:
 def size_steps(node: Node) -> list[Step]:
     """Return the step that checks minItems and maxItems."""
     least, most = node.raw.get("minItems"), node.raw.get("maxItems")
-    if least is None and most is None:
-        return []
+    return [] if least is None and most is None else [size_step(least, most, "items")]
+
+
+def size_step(least: int | None, most: int | None, what: str) -> Step:
+    """Return the step that checks the number of items or members."""
 
     def check_size(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
         if least is not None and size < least:
-            add_invalid(path, size, f"should have at least {least} items", errors)
+            add_invalid(path, size, f"should have at least {least} {what}", errors)
         if most is not None and size > most:
             errors.append(too_many(field(path), size, most))
 
-    return [check_size]
+    return check_size

@@ -56,22 +56,18 @@ class SqlLog:
 
     @property
     def poll(self) -> float:
-        """The longest interval in seconds between two checks for writes of other processes."""
         return self._database.poll
 
     @property
     def often(self) -> float:
-        """The longest interval in seconds between two checks while other processes write."""
         return self._database.often
 
     @property
     def optimistic(self) -> bool:
-        """Whether `append_next` costs less than a transaction."""
         return self._database.optimistic
 
     @property
     def failure(self) -> str:
-        """Why the log cannot be written or queried at the moment, as far as is known, or ""."""
         return self._front.failure or self._database.failure
 
     async def open(self) -> None:
@@ -125,38 +121,29 @@ class SqlLog:
             raise self._database.translate(error) from error
 
     async def newest(self) -> Head:
-        """Return the newest row that any process committed, with a query if necessary."""
         try:
             return await self._database.newest()
         except self._database.errors as error:
             raise self._database.translate(error) from error
 
     async def news(self, revision: int, within: float) -> Head:
-        """Wait for a notification about something newer than `revision`. Returns the row in it, or
-        the newest one after `within` seconds."""
         return await self._database.news(revision, within)
 
     async def horizon(self) -> Horizon:
-        """Return the range of revisions that can be read."""
         ((compacted, newest),) = await self._front.work(_query(Statement.HORIZON))
         return Horizon(compacted, max(compacted, newest or 0))
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """Return the first `limit` records after `revision`, without the write lock."""
         self._database.check()
         return await self._front.work(partial(_missed, revision=revision, limit=limit))
 
     async def rows(self, revision: int, limit: int) -> Rows:
-        """Return the first `limit` records after `revision` as columns, with the lowest cost for
-        each row."""
         self._database.check()
         return await self._front.work(partial(_rows, revision=revision, limit=limit))
 
     async def changes(
         self, prefix: str, after: int, limit: int
     ) -> Sequence[tuple[Record, Record | None]]:
-        """Return the first `limit` records under `prefix` after a revision, each with the one
-        before it. Raises Compacted."""
         low, high = bounds(prefix)
         parameters = {"after": after, "low": low, "high": high, "limit": limit}
         width = len(Record._fields)
@@ -166,7 +153,6 @@ class SqlLog:
         ]
 
     async def at(self, keys: Range, revision: int) -> Sequence[Record]:
-        """Return the records of the keys at a revision, in the order of keys. Raises Compacted."""
         low, high = keys.interval
         limit = keys.limit or statements.ALL
         parameters = {"low": low, "high": high, "at": revision, "limit": limit}
@@ -175,8 +161,6 @@ class SqlLog:
         ]
 
     async def grown(self, keys: Range, after: int, until: int) -> int:
-        """Return how many more of the keys exist at `until` than at `after`. Ignores the limit of
-        the range. Raises Compacted."""
         low, high = keys.interval
         parameters = {"low": low, "high": high, "after": after, "until": until}
         ((count,),) = await self._fetch_exactly(Statement.GROWN, parameters, after)
@@ -285,7 +269,6 @@ class _SqlTransaction:
         self._connection = connection
 
     async def missed(self, revision: int, limit: int) -> Missed:
-        """Return the first `limit` records after `revision`."""
         return await _missed(self._connection, revision=revision, limit=limit)
 
     async def append(self, records: Sequence[Record]) -> int:

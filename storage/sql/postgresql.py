@@ -143,11 +143,9 @@ class PostgresqlDatabase:
 
     @property
     def failure(self) -> str:
-        """Why the newest revision cannot be queried at the moment, or ""."""
         return self._ear.failure
 
     def translate(self, error: Exception) -> LogError:
-        """Return the LogError for an error of the driver."""
         if isinstance(error, asyncpg.UndefinedColumnError | asyncpg.UndefinedTableError):
             return NotOurs(f"{self.name}: the schema {SCHEMA} is of another application: {error}")
         if isinstance(error, asyncpg.LockNotAvailableError | asyncpg.DeadlockDetectedError):
@@ -266,11 +264,9 @@ class PostgresqlConnection:
 
     @property
     def closed(self) -> bool:
-        """Whether the connection is known to be closed."""
         return bool(self._driver.is_closed())
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
-        """Return the rows of a query."""
         compiled = _STATEMENTS.compiled[query]
         arguments = [_text(each) for each in compiled.arguments(parameters)]
         rows: Sequence[Row] = await self._driver.fetch(compiled.text, *arguments)
@@ -281,8 +277,6 @@ class PostgresqlConnection:
         return None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> int:
-        """Run a statement, and return the number of changed rows. Outside a transaction, it is
-        committed at once."""
         compiled = _STATEMENTS.compiled[statement]
         done = await self._driver.execute(compiled.text, *compiled.arguments(parameters))
         return int(done.rsplit(" ", 1)[1])
@@ -320,12 +314,10 @@ class PostgresqlConnection:
             await self.execute(Statement.ADD_MARK, {"which": "origin", "to": origin})
 
     async def upgrade(self, schema: int) -> None:
-        """Upgrade tables of an older schema to this one."""
         for statement in _STATEMENTS.upgrades(schema):
             await self._driver.execute(statement)
 
     async def begin(self) -> None:
-        """Begin a transaction and take the write lock."""
         await self._driver.execute(f"{_BEGIN}; {_LOCK}")
 
     async def begin_compaction(self) -> bool:
@@ -341,11 +333,9 @@ class PostgresqlConnection:
         return False
 
     async def commit(self) -> None:
-        """Commit the transaction."""
         await self._driver.execute("COMMIT")
 
     async def roll_back(self) -> None:
-        """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
     async def append(self, records: Sequence[Record]) -> int:

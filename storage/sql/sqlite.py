@@ -255,7 +255,6 @@ class SqliteDatabase:
             await asyncio.sleep(WAL_RETRY)
 
     def translate(self, error: Exception) -> LogError:
-        """Return the LogError for an error of the driver."""
         code = _code(error)
         if code == "SQLITE_NOTADB":
             return NotOurs(f"{self.name} is not a database")
@@ -333,8 +332,6 @@ class SqliteDatabase:
         return self.glance() or Head(revision)
 
     async def close(self) -> None:
-        """Release all resources except the connections that `connect` returned. Can be called
-        twice."""
         if self._glass is not None:
             glass, self._glass = self._glass, None
             glass.close()
@@ -416,7 +413,6 @@ class SqliteConnection:
             await asyncio.sleep(WAL_RETRY)
 
     async def fetch(self, query: Statement, parameters: Mapping[str, Any]) -> Sequence[Row]:
-        """Return the rows of a query."""
         compiled = _STATEMENTS.compiled[query]
         rows = await self._driver.execute_fetchall(compiled.text, compiled.arguments(parameters))
         return list(rows)
@@ -448,8 +444,6 @@ class SqliteConnection:
         return rows if whole else None
 
     async def execute(self, statement: Statement, parameters: Mapping[str, Any]) -> int:
-        """Run a statement, and return the number of changed rows. Outside a transaction, it is
-        committed at once."""
         compiled = _STATEMENTS.compiled[statement]
         cursor = await self._driver.execute(compiled.text, compiled.arguments(parameters))
         return cursor.rowcount
@@ -465,7 +459,6 @@ class SqliteConnection:
             await self._driver.execute(_STATEMENTS.adding_digests)
 
     async def upgrade(self, schema: int) -> None:
-        """Upgrade tables of an older schema to this one."""
         for statement in _STATEMENTS.upgrades(schema):
             await self._driver.execute(statement)
 
@@ -481,12 +474,10 @@ class SqliteConnection:
         return True
 
     async def commit(self) -> None:
-        """Commit the transaction."""
         await self._driver.execute("COMMIT")
         self._presence.check()
 
     async def roll_back(self) -> None:
-        """Undo the transaction."""
         await self._driver.execute("ROLLBACK")
 
     async def append(self, records: Sequence[Record]) -> int:
@@ -519,7 +510,6 @@ class SqliteConnection:
         return int(cells[_DIGEST])
 
     async def close(self) -> None:
-        """Close the connection. Never fails."""
         with contextlib.suppress(sqlite3.Error):
             await self._driver.close()
         self._closed(self)

@@ -59,8 +59,3 @@ def default(name: str, minor: int) -> bool | None:
     """Return whether a gate is on by default in a minor, None if it does not know the gate. Raises
     KeyError for a gate of no minor."""
     return next((on for since, on in _stages()[name] if minor >= since), None)
-
-
-def names() -> list[str]:
-    """Return the names of all gates."""
-    return sorted(_stages())

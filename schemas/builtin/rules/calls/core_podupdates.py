@@ -530,16 +530,6 @@ _NO_CLAIM = (
 _NO_REQUEST = "must match one of the container's resource requests"
 
 
-def no_devices(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse devices in statuses of ephemeral containers."""
-    why = "must not be specified in container status"
-    return [
-        fielderrors.forbidden(f"{path}[{index}].allocatedResourcesStatus", why)
-        for index, status in enumerate(value)
-        if status.get("allocatedResourcesStatus")
-    ]
-
-
 def devices(member: str, value: list[Object], path: str, frame: Frame) -> Iterator[FieldError]:
     """Yield the errors of the devices in statuses of the containers in a member of the spec
     (validateContainerStatusAllocatedResourcesStatus)."""

@@ -80,16 +80,6 @@ def ports_needed(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.required(f"{path}.ports")]
 
 
-def no_node_ports(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
-    """Refuse node ports of a service with the type ClusterIP."""
-    why = "may not be used when `type` is 'ClusterIP'"
-    return [
-        fielderrors.forbidden(f"{path}[{index}].nodePort", why)
-        for index, port in enumerate(value)
-        if port.get("nodePort")
-    ]
-
-
 def node_ports_once(value: list[Object], path: str, _frame: Frame) -> list[FieldError]:
     """Check that no two ports have the same node port and protocol."""
     errors, seen = [], set()
