@@ -13,6 +13,7 @@ They read and write values as kube-apiserver does. Most names are modules with f
     fielderrors              one `FieldError` for each reason of field.Error
     cel, deviceselectors     expressions, with a limit of their cost; those that select devices
     gotext, gotime           texts and numbers as Go prints them; durations and times of Go
+    cron                     schedules of CronJobs, as robfig/cron reads them
     goyaml, regexp, rfc3339  YAML, regular expressions and times as Go reads them
     caches                   caches with a bound
 

@@ -20,6 +20,7 @@ from inkube.schemas.builtin import deviceselectors as deviceselectors
 
 # Formats of Go
 from inkube.schemas.golang import DecodeError as DecodeError
+from inkube.schemas.golang import cron as cron
 from inkube.schemas.golang import gotext as gotext
 from inkube.schemas.golang import gotime as gotime
 from inkube.schemas.golang import goyaml as goyaml

@@ -14,8 +14,7 @@ from inkube.controllers.porch.options import Options
 from inkube.controllers.porch.types import CONFIG, Repository
 from inkube.controllers.porch.writes.engine import ENGINE, Engine
 from inkube.controllers.provisioning import NotAuthorized, RepositoryNotFound, TooMuch, urls
-from inkube.controllers.workloads import cron
-from inkube.formats import format_time, names
+from inkube.formats import cron, format_time, names
 from inkube.kinds import (
     Controller,
     Environment,

@@ -1,4 +1,3 @@
-from inkube.controllers.workloads import cron as cron
 from inkube.controllers.workloads.cluster import Cluster as Cluster
 from inkube.controllers.workloads.configuration import CONTROLLERS as CONTROLLERS
 from inkube.controllers.workloads.configuration import Workloads as Workloads

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from inkube.client import Object
-from inkube.controllers.workloads import cron, pods, templates, writes
+from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import controller_of, named_owners
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.controllers.workloads.jobs import state
 from inkube.controllers.workloads.jobs.controller import JOBS
-from inkube.formats import controller_reference, format_time
+from inkube.formats import controller_reference, cron, format_time
 from inkube.kinds import Change, Controller, Key, Reason, Result, StatusError, Watch
 
 NAME = "cronjob-controller"

@@ -1,4 +1,5 @@
 from inkube.schemas.golang import base64 as base64
+from inkube.schemas.golang import cron as cron
 from inkube.schemas.golang import gofloats as gofloats
 from inkube.schemas.golang import gojson as gojson
 from inkube.schemas.golang import gotext as gotext

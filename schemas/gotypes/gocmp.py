@@ -901,7 +901,7 @@ class _Stats:
 
 def _groups(records: "list[tuple[str, _Node]]") -> "list[list[tuple[str, _Node]]]":
     """Group consecutive records by whether they differ."""
-    return [list(group) for _, group in groupby(records, lambda one: bool(one[1].differs))]
+    return [list(group) for _, group in groupby(records, lambda record: bool(record[1].differs))]
 
 
 def _quoted(text: str) -> str:

@@ -231,13 +231,13 @@ def size_steps(node: Node) -> list[Step]:
     return [] if least is None and most is None else [size_step(least, most, "items")]
 
 
-def size_step(least: int | None, most: int | None, what: str) -> Step:
+def size_step(least: int | None, most: int | None, noun: str) -> Step:
     """Return the step that checks the number of items or members."""
 
     def check_size(value: Any, path: Path, errors: Sink) -> None:
         size = len(value)
         if least is not None and size < least:
-            add_invalid(path, size, f"should have at least {least} {what}", errors)
+            add_invalid(path, size, f"should have at least {least} {noun}", errors)
         if most is not None and size > most:
             errors.append(too_many(field(path), size, most))
 

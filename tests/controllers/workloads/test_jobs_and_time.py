@@ -9,8 +9,9 @@ import workloads as w
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.testing.kube import Plan, running
 from inkube.controllers.clock import FakeClock
-from inkube.controllers.workloads import Workloads, cron
+from inkube.controllers.workloads import Workloads
 from inkube.controllers.workloads.jobs import indexes
+from inkube.formats import cron
 
 pytestmark = pytest.mark.kube_workloads()
 

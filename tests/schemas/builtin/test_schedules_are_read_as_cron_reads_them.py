@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from inkube.controllers.workloads import cron
 from inkube.schemas.builtin.rules.calls import batch
+from inkube.schemas.golang import cron
 
 FRAME: Any = None  # these checks do not look at the rest of the object
 DESCRIPTORS = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]

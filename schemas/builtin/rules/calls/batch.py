@@ -12,7 +12,7 @@ from inkube.schemas.builtin.rules import words
 from inkube.schemas.builtin.rules.calls import meta
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext, gotime, strconv
+from inkube.schemas.golang import cron, gotext, strconv
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -27,9 +27,6 @@ _MOST_RULES = 20
 _INDEXES_SIZE = 64 * 1024
 UID_LABEL = "batch.kubernetes.io/controller-uid"
 _SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
-_SHORTHANDS = frozenset({
-    "@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly",
-})  # fmt: skip
 
 
 def manager(value: str, path: str, _frame: Frame) -> list[FieldError]:
@@ -423,85 +420,11 @@ def _schedule_problem(text: str) -> str:
         if why:
             return f"provided bad location {zone}: {why}"
         text = text.strip()
-    if text in _SHORTHANDS:
-        return ""
-    if text.startswith("@every "):
-        try:
-            gotime.parse_duration(text.removeprefix("@every "))
-        except ValueError as error:
-            return f"failed to parse duration {text}: {error}"
-        return ""
-    if text.startswith("@"):
-        return f"unrecognized descriptor: {text}"
-    fields = text.split()
-    if len(fields) != len(_BOUNDS):
-        return f"expected exactly 5 fields, found {len(fields)}: [{' '.join(fields)}]"
-    problems = (_field_problem(each, *bound) for each, bound in zip(fields, _BOUNDS, strict=True))
-    return next(filter(None, problems), "")
-
-
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = (
-    (0, 59, {}),
-    (0, 23, {}),
-    (1, 31, {}),
-    (1, 12, {name: number + 1 for number, name in enumerate(_MONTHS)}),
-    (0, 6, {name: number for number, name in enumerate(_DAYS)}),
-)
-"""Lowest and highest value and named values of each field."""
-
-
-def _field_problem(field: str, least: int, most: int, named: dict[str, int]) -> str:
-    """Return the error of robfig/cron's parser for a field, or ""."""
-    for part in field.split(","):
-        why = _range_problem(part, least, most, named) if part else ""
-        if why:
-            return why
-    return ""
-
-
-def _range_problem(part: str, least: int, most: int, named: dict[str, int]) -> str:
-    """Return the error of `*`, `?`, `a` or `a-b`, each with an optional `/step`, or
-    "" (getRange)."""
-    whole, *steps = part.split("/")
-    ends = whole.split("-")
     try:
-        if ends[0] in ("*", "?"):
-            first, last = least, most
-        else:
-            first = _number(ends[0], named)
-            if len(ends) > 2:
-                return f"too many hyphens: {part}"
-            last = _number(ends[1], named) if len(ends) == 2 else first
-        if len(steps) > 1:
-            return f"too many slashes: {part}"
-        step = _number(steps[0], {}) if steps else 1
+        cron.parse(text)
     except ValueError as error:
         return str(error)
-    if steps and len(ends) == 1 and ends[0] not in ("*", "?"):
-        last = most
-    if first < least:
-        return f"beginning of range ({first}) below minimum ({least}): {part}"
-    if last > most:
-        return f"end of range ({last}) above maximum ({most}): {part}"
-    if first > last:
-        return f"beginning of range ({first}) beyond end of range ({last}): {part}"
-    return "" if step else f"step of range should be a positive number: {part}"
-
-
-def _number(text: str, named: dict[str, int]) -> int:
-    """Return the number or the named value. Raises ValueError with the parser's text."""
-    if text.lower() in named:
-        return named[text.lower()]
-    try:
-        number = strconv.parse_int(text)
-    except ValueError as error:
-        why = str(error).replace("ParseInt", "Atoi")
-        raise ValueError(f"failed to parse int from {text}: {why}") from error
-    if number < 0:
-        raise ValueError(f"negative number ({number}) not allowed: {text}")
-    return number
+    return ""
 
 
 # ------------------------------------------------------------------------------- statuses of jobs
