@@ -8,6 +8,7 @@ the update), `^hostNetwork` (of an enclosing struct) or `#ports` (the number of 
 
 import re
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from inkube.schemas.builtin.rules import functions, shapes, words
@@ -23,9 +24,11 @@ _OLD = "old."
 def make(text: str, type_name: str, file: str, location: str) -> Condition:
     """Return the condition of a line on its struct. Raises RuleError."""
     parts = [_part(part, type_name, file, location) for part in text.split(",")]
-    if len(parts) == 1:
-        return parts[0]
-    return lambda frame: all(part(frame) for part in parts)
+    return reduce(_both, parts)
+
+
+def _both(first: Condition, second: Condition) -> Condition:
+    return lambda frame: first(frame) and second(frame)
 
 
 def _part(text: str, type_name: str, file: str, location: str) -> Condition:
