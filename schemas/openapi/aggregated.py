@@ -1,4 +1,4 @@
-"""OpenAPI of aggregated API servers, joined with the server's own documents.
+"""OpenAPI of aggregated API servers and of custom resources, joined with that of built-in kinds.
 
 Follows kube-aggregator/pkg/controllers/openapi/aggregator and kube-openapi/pkg/aggregator: only the
 paths of its group are taken from a document, with the definitions that they use. A different
@@ -11,6 +11,7 @@ from typing import Any
 from inkube.schemas.objects import Object
 
 _DEFINITIONS = "#/definitions/"
+_KINDS = "x-kubernetes-group-version-kind"
 
 
 def paths_of(index: Any, prefix: str) -> dict[str, str]:
@@ -47,26 +48,46 @@ def of_group(document: Object, prefix: str) -> Object:
 def join(document: Object, other: Object) -> Object:
     """Return a v2 document with the paths and definitions of both. The arguments do not change.
 
-    Existing paths stay as they are.
+    Existing paths stay as they are. A definition of both has the kinds of both.
     """
-    definitions = dict(document["definitions"])
-    names: dict[str, str] = {}
-    for name, schema in other["definitions"].items():
-        if name in definitions and definitions[name] != schema:
-            names[name] = _free(name, definitions, schema)
-        definitions.setdefault(names.get(name, name), schema)
-    for name, schema in other["definitions"].items() if names else ():
-        if name in names or name not in document["definitions"]:
-            definitions[names.get(name, name)] = _renamed(schema, names)
-    paths = {**_renamed(other["paths"], names), **document["paths"]}
-    return {**document, "paths": paths, "definitions": definitions}
+    definitions, others = dict(document["definitions"]), other["definitions"]
+    names = {
+        name: _free(name, schema, definitions, others)
+        for name, schema in others.items()
+        if name in definitions and not _are_equal(definitions[name], schema)
+    }
+    for old, schema in others.items():
+        name = names.get(old, old)
+        if name in definitions:
+            definitions[name] = _with_kinds(definitions[name], schema)
+        else:
+            definitions[name] = _renamed(schema, names) if names else schema
+    added = _renamed(other["paths"], names) if names else other["paths"]
+    return {**document, "paths": {**added, **document["paths"]}, "definitions": definitions}
 
 
-def _free(name: str, definitions: Object, schema: Object) -> str:
+def _free(name: str, schema: Object, definitions: Object, others: Object) -> str:
+    """Return the name under which a definition is added: a free one, or that of an equal one."""
     number = 2
-    while f"{name}_v{number}" in definitions and definitions[f"{name}_v{number}"] != schema:
+    while (taken := f"{name}_v{number}") in others or (
+        taken in definitions and not _are_equal(definitions[taken], schema)
+    ):
         number += 1
     return f"{name}_v{number}"
+
+
+def _are_equal(one: Object, other: Object) -> bool:
+    """Return whether two definitions differ in nothing but their kinds."""
+    if one == other:
+        return True
+    return {**one, _KINDS: None} == {**other, _KINDS: None}
+
+
+def _with_kinds(definition: Object, other: Object) -> Object:
+    """Return a definition that also has the kinds of another one."""
+    kinds = definition.get(_KINDS, [])
+    added = [each for each in other.get(_KINDS, ()) if each not in kinds]
+    return {**definition, _KINDS: [*kinds, *added]} if added else definition
 
 
 def _renamed(node: Any, names: dict[str, str]) -> Any:

@@ -16,7 +16,7 @@ from inkube.schemas import wordings
 from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
-from inkube.schemas.openapi import enums, notation
+from inkube.schemas.openapi import aggregated, enums, notation
 from inkube.schemas.openapi import paths as openapipaths
 from inkube.schemas.openapi.notation import META
 
@@ -260,19 +260,21 @@ def _mark(schemas: Object, groups: Iterable[tuple[str, str]], minor: int) -> Non
 
 
 def merged(documents: Iterable[Object]) -> Object:
-    """Return OpenAPI v2 for all documents: the same definitions and paths in the older notation."""
-    definitions: Object = {}
-    paths: Object = {}
+    """Return OpenAPI v2 for all documents: the same definitions and paths in the older notation. A
+    definition of custom resources with the name of a built-in one gets another name
+    (apiextensions-apiserver/pkg/controller/openapi/builder/merge.go)."""
+    built_in: Object = {"definitions": {}, "paths": {}}
+    custom: Object = {"definitions": {}, "paths": {}}
     for each in documents:
+        part = custom if each["info"] == _CUSTOM["info"] else built_in
         for name, schema in each["components"]["schemas"].items():
-            if name not in definitions:
-                definitions[name] = notation.type_to_v2(name, schema)
+            if name not in part["definitions"]:
+                part["definitions"][name] = notation.type_to_v2(name, schema)
         for path, item in each["paths"].items():
-            paths[path] = openapipaths.to_v2(item)
+            part["paths"][path] = openapipaths.to_v2(item)
     return {
         "swagger": "2.0",
         "info": {"title": "Kubernetes", "version": "unversioned"},
-        "paths": paths,
-        "definitions": definitions,
+        **aggregated.join(built_in, custom),
         "securityDefinitions": _SECURITY,
     }

@@ -4,6 +4,7 @@ import pytest
 
 from inkube.schemas.aggregation import availability, discovery, registrations
 from inkube.schemas.aggregation.registrations import Registration, Service
+from inkube.schemas.objects import Object
 from inkube.schemas.openapi import aggregated
 
 API = Service("default", "api", 443)
@@ -94,3 +95,36 @@ def test_joined_documents_keep_their_own_definitions() -> None:
     assert joined["definitions"] == {**own["definitions"], "A_v2": {"type": "integer"}}
     assert joined["paths"]["/a"] == {}
     assert joined["paths"]["/apis/g/v1/c"]["get"]["schema"] == {"$ref": "#/definitions/A_v2"}
+
+
+def test_joined_definitions_have_the_kinds_of_both() -> None:
+    def schema(group: str, **members: object) -> Object:
+        mark = {"group": group, "kind": "Options", "version": "v1"}
+        return {"type": "object", **members, "x-kubernetes-group-version-kind": [mark]}
+
+    def reference(name: str) -> Object:
+        return {"$ref": f"#/definitions/{name}"}
+
+    own = {"paths": {}, "definitions": {"O": schema("a"), "A": schema("a")}}
+    changed = schema("b", properties={"o": reference("O"), "a": reference("A")})
+    other = {"paths": {"/b": reference("A")}, "definitions": {"O": schema("b"), "A": changed}}
+    joined = aggregated.join(own, other)
+    kinds = [
+        each["group"] for each in joined["definitions"]["O"]["x-kubernetes-group-version-kind"]
+    ]
+    assert kinds == ["a", "b"]
+    assert joined["definitions"]["A"] == own["definitions"]["A"]
+    renamed = schema("b", properties={"o": reference("O"), "a": reference("A_v2")})
+    assert joined["definitions"]["A_v2"] == renamed
+    assert joined["paths"] == {"/b": reference("A_v2")}
+    assert own["definitions"]["O"] == schema("a")
+
+
+def test_names_of_joined_definitions_are_free_in_both_documents() -> None:
+    own = {"paths": {}, "definitions": {"A": {"type": "string"}, "A_v2": {"type": "boolean"}}}
+    other = {"paths": {}, "definitions": {"A": {"type": "integer"}, "A_v3": {"type": "number"}}}
+    joined = aggregated.join(own, other)
+    assert joined["definitions"] == {
+        **own["definitions"], "A_v4": {"type": "integer"}, "A_v3": {"type": "number"},
+    }  # fmt: skip
+    assert aggregated.join(joined, other)["definitions"] == joined["definitions"]

@@ -4,7 +4,7 @@ import itertools
 
 import orjson
 
-from inkube.schemas import definitions
+from inkube.schemas import builtin, definitions
 from inkube.schemas.openapi import paths, v3
 
 
@@ -48,3 +48,24 @@ def test_keywords_that_are_published_otherwise_are_found_at_any_depth():
     )
     shown = v3.document([made], "v1")["components"]["schemas"]["com.example.v1.Thing"]
     assert shown["properties"]["a"]["items"]["anyOf"] == [{"type": "integer"}, {"type": "string"}]
+
+
+def test_a_custom_kind_with_the_name_of_a_built_in_definition_gets_another_name():
+    secret = next(each for each in builtin.definitions(36) if each.names.kind == "Secret")
+    custom = definitions.Definition(
+        "core.api.k8s.io",  # in its definition's name: io.k8s.api.core
+        definitions.Names("secrets", "Secret", list_kind="SecretList"),
+        (definitions.Version("v1", {"type": "object", "properties": {"probe": {}}}),),
+        namespaced=True,
+    )
+    documents = [v3.document([each], "v1") for each in (custom, secret)]
+    name = "io.k8s.api.core.v1.Secret"
+    found = v3.merged(documents)
+    assert "probe" not in found["definitions"][name]["properties"]
+    assert "probe" in found["definitions"][f"{name}_v2"]["properties"]
+    path = "/apis/core.api.k8s.io/v1/namespaces/{namespace}/secrets/{name}"
+    answer = found["paths"][path]["get"]["responses"]["200"]["schema"]
+    assert answer == {"$ref": f"#/definitions/{name}_v2"}
+    items = found["definitions"][f"{name}List_v2"]["properties"]["items"]["items"]
+    assert items == {"$ref": f"#/definitions/{name}_v2"}
+    assert "Secret_v2" not in str(documents)
