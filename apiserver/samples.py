@@ -105,13 +105,20 @@ class Histogram:
 class Samples:
     """The recorded values of one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, server_name: Callable[[], str] = str) -> None:
+        """`server_name` returns the name of this server, such as that of its Lease."""
+        self._server_name = server_name
         self.numbers: dict[Series, float] = {}
         """Counters and gauges."""
         self.histograms: dict[Series, Histogram] = {}
         self.is_observed = False
         """Whether metrics are recorded that cost time in most requests."""
         self._on_observed: list[Callable[[], None]] = []
+
+    @property
+    def server_label(self) -> str:
+        """The label for this server (`apiserver_id_hash`)."""
+        return self.hash_label(self._server_name().encode())
 
     def observe_all(self) -> None:
         """Record all metrics from now on."""

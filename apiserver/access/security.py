@@ -405,7 +405,7 @@ def _join_issuers(
             members, client, now, samples, own=own, algorithms=algorithms
         )
 
-    current: Sequence[TokenSource] = issuers(settings) if settings.issuers else ()
+    current = issuers(settings) if settings.issuers else []
     sources[:0] = current
     if isinstance(config, Mapping):
         return ()
@@ -418,7 +418,11 @@ def _join_issuers(
             if failure := await issuer.initialize():
                 raise configs.reloading.NotReadyError(failure)
         sources[: len(current)] = found
+        labels = {issuer.label for issuer in found}
+        removed = [issuer for issuer in current if issuer.label not in labels]
         current = found
+        for issuer in removed:
+            issuer.forget_keys()
 
     return (configs.reloading.ConfigFile(Path(config), "authentication", reload),)
 

@@ -4,6 +4,7 @@ from inkube.apiserver.admission import declaredfeatures as declaredfeatures
 from inkube.apiserver.admission import names as names
 from inkube.apiserver.admission.accounts import ServiceAccounts as ServiceAccounts
 from inkube.apiserver.admission.certificates import CertificateApproval as CertificateApproval
+from inkube.apiserver.admission.certificates import CertificateDurations as CertificateDurations
 from inkube.apiserver.admission.certificates import CertificateSigning as CertificateSigning
 from inkube.apiserver.admission.certificates import (
     CertificateSubjectRestriction as CertificateSubjectRestriction,

@@ -1,19 +1,36 @@
 """Checks on certificate signing requests: who may approve and sign them, and the group that none
-may request.
+may request. Counts issued certificates.
 
 In addition to access to the request, the user needs a permission for its signer. Follows
-plugin/pkg/admission/certificates/{approval,signing,subjectrestriction}.
+plugin/pkg/admission/certificates/{approval,signing,subjectrestriction} and
+pkg/registry/certificates/certificates/storage/metrics.go.
 """
+
+import contextlib
+from datetime import timedelta
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes as Action
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, refused
+from inkube.apiserver.registry import (
+    Effect,
+    Operation,
+    Plugin,
+    Resource,
+    SideEffects,
+    Write,
+    refused,
+)
+from inkube.apiserver.samples import Samples
 from inkube.schemas.builtin import pem
+from inkube.schemas.objects import Object
+from inkube.schemas.strategy import Reservation
 
 _GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
 _CLIENT = "kubernetes.io/kube-apiserver-client"
 _MASTERS = "system:masters"
+_COUNTS = "apiserver_certificates_registry_csr"
+_BACKDATED = timedelta(minutes=5)  # by signers, against clocks that differ
 
 
 def _is_request(resource: Resource) -> bool:
@@ -93,3 +110,54 @@ class CertificateSubjectRestriction(Plugin):
         if _MASTERS in groups:
             why = f"use of {_CLIENT} signer with {_MASTERS} group is not allowed"
             raise refused(write, why)
+
+
+class CertificateDurations(SideEffects):
+    """Counts certificates for requests that ask for a duration, and those that have it. It has no
+    name, because it is no plugin of kube-apiserver."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+
+    def handles(self, resource: Resource, operation: Operation) -> bool:
+        return _is_request(resource) and operation == "UPDATE"
+
+    def effect(self, write: Write) -> Effect | None:
+        old = write.old or {}
+        spec, certificate = old.get("spec") or {}, _certificate(write.object)
+        seconds, is_issued = spec.get("expirationSeconds"), certificate and not _certificate(old)
+        if write.request.subresource != "status" or seconds is None or not is_issued:
+            return None
+        name = spec.get("signerName", "")
+        signer = name if name.startswith("kubernetes.io/") else "other"
+        is_stored = True
+
+        async def count(reservation: Reservation) -> None:
+            reservation.written(forget)
+            reservation.hold(add)
+
+        async def forget(_: Object | None) -> None:
+            nonlocal is_stored
+            is_stored = False
+
+        def add() -> None:
+            if is_stored:
+                self._samples.add(f"{_COUNTS}_requested_duration_total", signer)
+            if is_stored and _has_duration(certificate, timedelta(seconds=seconds)):
+                self._samples.add(f"{_COUNTS}_honored_duration_total", signer)
+
+        return count
+
+
+def _certificate(request: Object | None) -> str:
+    found: str = ((request or {}).get("status") or {}).get("certificate") or ""
+    return found
+
+
+def _has_duration(certificate: str, requested: timedelta) -> bool:
+    """Return whether a certificate is about as long valid as was asked."""
+    block = pem.first_block(certificate)
+    with contextlib.suppress(ValueError):
+        if block is not None:
+            return abs(requested - auth.signers.validity(block[1])) < _BACKDATED + requested / 20
+    return False

@@ -32,7 +32,10 @@ _EARLY = 5 * 60  # seconds that a token may be early (go-oidc, verify.go)
 _RETRY = 10.0  # seconds after which a failed discovery is repeated
 _SECONDS = 30.0
 _MAX_KEYS = 1000
-_LATENCY = "apiserver_authentication_jwt_authenticator_latency_seconds"
+_METRICS = "apiserver_authentication_jwt_authenticator"
+_LATENCY = f"{_METRICS}_latency_seconds"
+_FETCHED = f"{_METRICS}_jwks_fetch_last_timestamp_seconds"
+_KEY_SET = f"{_METRICS}_jwks_fetch_last_key_set_info"
 _MAX_OTHERS = 100
 
 
@@ -69,6 +72,8 @@ class Verifier:
         self._keys: Sequence[jwt.PyJWK] = ()
         self._failure = ""
         self._retry_at = 0.0
+        self.on_keys: Callable[[bytes | None], None] = lambda _: None
+        """Called with each set of keys that was fetched, and with None if that failed."""
 
     def has_issued(self, claims: Object) -> bool:
         """Return whether claims name this issuer."""
@@ -159,18 +164,26 @@ class Verifier:
                 f"oidc: issuer did not match the issuer returned by provider, expected "
                 f"{quote(self.url)} got {quote(str(found.get('issuer')))}"
             )
-        keys = (await get(found["jwks_uri"], context, _SECONDS))["keys"]
-        return list(_usable(keys[:_MAX_KEYS]))
+        fetch = self._connection.client.get_with_body
+        try:
+            keys, body = await fetch(found["jwks_uri"], context, _SECONDS)
+        except CallError:
+            self.on_keys(None)
+            raise
+        self.on_keys(body)
+        return list(_usable(keys["keys"][:_MAX_KEYS]))
 
 
 class Issuer:
     """Finds the users of the tokens of one issuer."""
 
     def __init__(self, verifier: Verifier, mapper: Mapper, samples: Samples) -> None:
-        """`samples` receives the durations of verifications."""
+        """`samples` receives the durations of verifications, and what is known of the keys."""
         self._verifier = verifier
+        verifier.on_keys = self._record_keys
         self._samples = samples
-        self._hash = samples.hash_label(verifier.url.encode())
+        self.label = samples.hash_label(verifier.url.encode())
+        """The label for the issuer in metrics."""
         self._mapper = mapper
         self._others: dict[str, Verifier] = {}
         """Issuers of distributed claims, by their address."""
@@ -185,10 +198,23 @@ class Issuer:
         try:
             user = self._user(token, claims)
         except TokenRefused:
-            self._samples.observe(time.perf_counter() - begun, _LATENCY, "failure", self._hash)
+            self._samples.observe(time.perf_counter() - begun, _LATENCY, "failure", self.label)
             raise
-        self._samples.observe(time.perf_counter() - begun, _LATENCY, "success", self._hash)
+        self._samples.observe(time.perf_counter() - begun, _LATENCY, "success", self.label)
         return user
+
+    def _record_keys(self, keys: bytes | None) -> None:
+        samples, server = self._samples, self._samples.server_label
+        result = "failure" if keys is None else "success"
+        samples.put(time.time(), _FETCHED, result, self.label, server)
+        if keys is not None:
+            samples.forget(_KEY_SET, self.label)
+            samples.put(1, _KEY_SET, self.label, server, samples.hash_label(keys))
+
+    def forget_keys(self) -> None:
+        """Remove what metrics tell about the keys of an issuer that was removed."""
+        for series in ((_KEY_SET,), (_FETCHED, "success"), (_FETCHED, "failure")):
+            self._samples.forget(*series, self.label)
 
     def _user(self, token: str, claims: Object) -> VerifiedToken:
         """Verify a token of this issuer."""

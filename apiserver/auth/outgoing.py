@@ -42,11 +42,17 @@ class Outgoing:
 
     async def get(self, url: str, context: ssl.SSLContext, seconds: float) -> Object:
         """Return the JSON object at an address. Raises CallError."""
+        return (await self.get_with_body(url, context, seconds))[0]
+
+    async def get_with_body(
+        self, url: str, context: ssl.SSLContext, seconds: float
+    ) -> tuple[Object, bytes]:
+        """Return the JSON object at an address, and its bytes. Raises CallError."""
         where, code, reason, body, _ = await self._call("GET", url, context, seconds, {})
         if not 200 <= code < 300:
             text = body[:200].decode("utf-8", "replace")
             raise CallError(f"{where}: {code} {reason}: {text}", code)
-        return _decoded(where, body)
+        return _decoded(where, body), body
 
     async def get_text(
         self, url: str, context: ssl.SSLContext, seconds: float, token: str = ""

@@ -88,6 +88,12 @@ def organizations(request: bytes) -> list[str]:
     return [str(each.value) for each in names]
 
 
+def validity(certificate: bytes) -> timedelta:
+    """Return how long a certificate is valid, as DER. Raises ValueError."""
+    parsed = x509.load_der_x509_certificate(certificate)
+    return parsed.not_valid_after_utc - parsed.not_valid_before_utc
+
+
 def common_name(request: bytes) -> str:
     """Return the common name in the subject of a request for a certificate, as DER; "" without one.
     Raises ValueError."""

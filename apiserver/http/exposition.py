@@ -339,6 +339,18 @@ _DESCRIBED: Mapping[str, _Described] = {
     "apiserver_authentication_jwt_authenticator_latency_seconds": _Described(
         "histogram", "result jwt_issuer_hash"
     ),
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info": _Described(
+        "gauge", "jwt_issuer_hash apiserver_id_hash hash"
+    ),
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds": _Described(
+        "gauge", "result jwt_issuer_hash apiserver_id_hash"
+    ),
+    "apiserver_certificates_registry_csr_honored_duration_total": _Described(
+        "counter", "signerName"
+    ),
+    "apiserver_certificates_registry_csr_requested_duration_total": _Described(
+        "counter", "signerName"
+    ),
     **{
         f"apiserver_{component}_config_controller_{what}": _Described(kind, labels)
         for component in ("authentication", "authorization")

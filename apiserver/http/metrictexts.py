@@ -53,6 +53,22 @@ HELP: Mapping[str, str] = {
         "[ALPHA] Information about the last applied authentication configuration with hash as "
         "label, split by apiserver identity."
     ),
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_key_set_info": (
+        "[ALPHA] Information about the last JWKS fetched by the JWT authenticator with hash as "
+        "label, split by api server identity and jwt issuer."
+    ),
+    "apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds": (
+        "[ALPHA] Timestamp of the last successful or failed JWKS fetch split by result, api "
+        "server identity and jwt issuer for the JWT authenticator."
+    ),
+    "apiserver_certificates_registry_csr_honored_duration_total": (
+        "[ALPHA] Total number of issued CSRs with a requested duration that was honored, sliced "
+        "by signer (only kubernetes.io signer names are specifically identified)"
+    ),
+    "apiserver_certificates_registry_csr_requested_duration_total": (
+        "[ALPHA] Total number of issued CSRs with a requested duration, sliced by signer (only "
+        "kubernetes.io signer names are specifically identified)"
+    ),
     "apiserver_authentication_jwt_authenticator_latency_seconds": (
         "[ALPHA] Latency of jwt authentication operations in seconds. This is the time spent "
         "authenticating a token for cache miss only (i.e. when the token is not found in the "

@@ -4,10 +4,12 @@
 """
 
 import contextlib
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from inkube import controllers
 from inkube.apiserver import builtinkinds, defaults, webhooks
 from inkube.apiserver.access import Security, security
 from inkube.apiserver.admission import DeclaredKinds
@@ -74,10 +76,14 @@ class Core:
         return self.options.at is not None
 
 
+def _server_name() -> str:
+    return controllers.core.identity.name_of(socket.gethostname())
+
+
 def build(options: Options, listener: Listener, base: Foundation) -> Core:
     """Build the core of a server. Raises ValueError or OSError for invalid options."""
     store, system_fields, clock = base.store, base.system_fields, base.clock
-    exit_stack, samples = contextlib.AsyncExitStack(), Samples()
+    exit_stack, samples = contextlib.AsyncExitStack(), Samples(_server_name)
     guards = security.build(
         options, store, system_fields, base.keys, listener.certificate, exit_stack,
         lambda: defaults.roles.rules("system:node", options.release.minor), samples,

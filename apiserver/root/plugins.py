@@ -145,6 +145,7 @@ def in_order(
             "CertificateApproval", (_REQUESTS,), lambda: admission.CertificateApproval(authorizer)
         ),
         _late("CertificateSigning", (_REQUESTS,), lambda: admission.CertificateSigning(authorizer)),
+        _late("", (_REQUESTS,), lambda: admission.CertificateDurations(samples)),
         _late(
             "CertificateSubjectRestriction",
             (_REQUESTS,),

@@ -5,13 +5,11 @@
 
 import contextlib
 import os
-import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from inkube import controllers
 from inkube.apiserver import (
     access,
     actions,
@@ -106,10 +104,7 @@ async def start_serving(
         application = await _join_workers(parts, application, stack)
     if files := core.security.config_files:
         edited = manifests.EditedFiles(lambda: [each.path for each in files])
-        name = controllers.core.identity.name_of(socket.gethostname())
-        reloading = access.configs.reloading.Reloading(
-            files, edited.wait_for_change, core.samples, name
-        )
+        reloading = access.configs.reloading.Reloading(files, edited.wait_for_change, core.samples)
         await stack.enter_async_context(reloading.running())
     stack.push_async_callback(serving.end_requests)  # while the store is open
     listener.serve(App(application))

@@ -76,11 +76,11 @@ def _free(name: str, schema: Object, definitions: Object, others: Object) -> str
     return f"{name}_v{number}"
 
 
-def _are_equal(one: Object, other: Object) -> bool:
+def _are_equal(left: Object, right: Object) -> bool:
     """Return whether two definitions differ in nothing but their kinds."""
-    if one == other:
+    if left == right:
         return True
-    return {**one, _KINDS: None} == {**other, _KINDS: None}
+    return {**left, _KINDS: None} == {**right, _KINDS: None}
 
 
 def _with_kinds(definition: Object, other: Object) -> Object:

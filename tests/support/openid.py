@@ -1,6 +1,7 @@
 """An OpenID issuer that runs in the process of a test."""
 
 import contextlib
+import json
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,10 @@ class Issuer:
 
     def __init__(self) -> None:
         self.fetched = 0
+        self.is_broken = False
+        """Whether requests for its keys fail."""
+        self.key_set = b""
+        """The set of keys that was fetched last."""
         self.url = self.authority = ""
         self.answers: dict[str, tuple[str, str]] = {}
         """The texts at further paths, with the token that a client must show."""
@@ -43,9 +48,13 @@ class Issuer:
         return web.Response(text=text)
 
     async def keys(self, _request: web.Request) -> web.Response:
+        if self.is_broken:
+            return web.Response(status=500)
         self.fetched += 1
         key = jwt.algorithms.ECAlgorithm.to_jwk(self.key.public_key(), as_dict=True)
-        return web.json_response({"keys": [{"kty": "oct"}, {**key, "kid": self.key_id}]})
+        keys = [{"kty": "oct"}, {**key, "kid": self.key_id}]
+        self.key_set = json.dumps({"keys": keys}).encode()
+        return web.Response(body=self.key_set, content_type="application/json")
 
 
 @contextlib.asynccontextmanager

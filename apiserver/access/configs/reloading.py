@@ -64,14 +64,11 @@ class Reloading:
         files: Sequence[ConfigFile],
         wait_for_change: Callable[[], Awaitable[object]],
         samples: Samples,
-        name: str,
     ) -> None:
-        """`name` is that of this server."""
         self._files = files
         self._wait_for_change = wait_for_change
         self._samples = samples
-        self._identity = samples.hash_label(name.encode())
-        """The hash of the name of this server, in metrics."""
+        self._identity = samples.server_label
         for file in files:
             self._record_content(file)
 

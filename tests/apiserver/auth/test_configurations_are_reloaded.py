@@ -177,7 +177,9 @@ async def test_issuers_are_added_changed_and_removed_by_reloading(files, issuer,
         path.write_text(yaml.safe_dump(configuration(issuer, claimMappings=other)))
         await reloaded(2, 1)
         assert await client.user(token) == "new:7"
+        assert [series for series in server.parts.core.samples.numbers if "_jwks_" in series[0]]
         path.write_text(yaml.safe_dump({**config, "jwt": []}))
         await reloaded(3, 1)
         assert await client.user(token) == 401
         assert await client.reloads("authentication") == (3, 1)
+        assert not [series for series in server.parts.core.samples.numbers if "_jwks_" in series[0]]

@@ -4,6 +4,8 @@ import base64
 import contextlib
 import hashlib
 import json
+import re
+import socket
 import time
 
 import aiohttp
@@ -15,6 +17,7 @@ from inkube import APIServer
 from inkube.apiserver.access.configs import authentication as authenticationconfig
 from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.samples import Samples
+from inkube.controllers.core import identity
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -150,6 +153,43 @@ async def test_verifications_are_measured_by_issuer_and_result(issuer) -> None:
     hashed = f"sha256:{hashlib.sha256(issuer.url.encode()).hexdigest()}"
     for result in ("success", "failure"):
         assert f'{name}{{jwt_issuer_hash="{hashed}",result="{result}"}} 1' in lines
+
+
+async def test_metrics_show_the_last_set_of_keys_and_when_fetching_it_succeeded_and_failed(
+    issuer,
+) -> None:
+    config = configuration(issuer)
+    async with (
+        APIServer(authentication_config=config, authorization_mode="RBAC") as server,
+        aiohttp.ClientSession(server.url) as session,
+    ):
+
+        async def measured(token):
+            await session.post(WHO, json=REVIEW, headers={"Authorization": f"Bearer {token}"})
+            head = {"Authorization": f"Bearer {server.security.token}"}
+            async with session.get("/metrics", headers=head) as answer:
+                text = await answer.text()
+            [known] = re.findall(rf"^{name}_key_set_info{{(.*)}} 1$", text, re.MULTILINE)
+            fetches = re.findall(rf"^{name}_timestamp_seconds{{(.*)}} \S+$", text, re.MULTILINE)
+            return known, sorted(fetches)
+
+        name = "apiserver_authentication_jwt_authenticator_jwks_fetch_last"
+        server_name = identity.name_of(socket.gethostname())
+        own, url = (
+            f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+            for text in (server_name, issuer.url)
+        )
+        labels = f'apiserver_id_hash="{own}",jwt_issuer_hash="{url}"'
+        known, fetches = await measured(issuer.token())
+        hashed = hashlib.sha256(issuer.key_set).hexdigest()
+        first = f'apiserver_id_hash="{own}",hash="sha256:{hashed}",jwt_issuer_hash="{url}"'
+        assert known == first
+        assert fetches == [f'{labels},result="success"']
+        issuer.rotate("second")
+        issuer.is_broken = True
+        known, fetches = await measured(issuer.token())
+        assert known == first
+        assert fetches == [f'{labels},result="{result}"' for result in ("failure", "success")]
 
 
 async def test_a_claim_is_fetched_from_the_server_that_has_it(issuer) -> None:
