@@ -62,6 +62,8 @@ class TokenRequestHandler:
         spec, names = token_request["spec"], token_request["metadata"]
         _check_names(request, names)
         account = self._registry.get(request).value
+        if self._names_uid:
+            _check_uid(account, names)
         spec["audiences"] = spec.get("audiences") or list(self._tokens.audiences)
         seconds = spec["expirationSeconds"]
         created = self._system_fields.now()
@@ -117,9 +119,7 @@ class TokenRequestHandler:
         if plural is None:
             group, _, version = reference.get("apiVersion", "").rpartition("/")
             text = f"{group}/{version}, Kind={kind}"
-            raise status.bad_request(
-                f"cannot bind token for serviceaccount to object of type {text}"
-            )
+            raise status.bad_request(f"cannot bind token to object of type {text}")
         namespace = "" if kind == "Node" else request.namespace
         entry = self._registry.store.get(keys.key(plural, namespace, name))
         if entry is None:
@@ -161,6 +161,18 @@ def _check_names(request: Request, names: Object) -> None:
             why = f"must match the service account {member} if specified"
             error = fielderrors.invalid(f"metadata.{member}", given, why)
             raise status.invalid(KIND.group, KIND.kind, request.name, [error])
+
+
+def _check_uid(account: Object, names: Object) -> None:
+    """Refuse a request for an account that was created again (the feature gate
+    TokenRequestServiceAccountUIDValidation). Raises StatusError 409."""
+    given, own = names.get("uid"), account["metadata"]
+    if given and given != own["uid"]:
+        why = (
+            f"the UID in the token request ({given}) does not match the UID of the service account "
+            f"({own['uid']})"
+        )
+        raise status.conflict(KIND.group, KIND.kind, own["name"], why)
 
 
 def _expiration(seconds: int) -> list[FieldError]:

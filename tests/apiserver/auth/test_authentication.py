@@ -133,6 +133,20 @@ async def test_a_token_is_bound_to_the_node_with_the_uid_of_the_request(ask, nod
     assert (code, body["message"]) == (404, 'nodes "missing" not found')
 
 
+async def test_a_token_is_for_the_account_with_the_uid_of_the_request(ask) -> None:
+    _, account = await ask("POST", ACCOUNTS, BOT)
+    own = account["metadata"]["uid"]
+    code, body = await ask("POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "metadata": {"uid": own}})
+    assert (code, body["metadata"]["uid"]) == (201, own)
+    code, body = await ask("POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "metadata": {"uid": "old"}})
+    assert (code, body["reason"], body["message"]) == (
+        409,
+        "Conflict",
+        'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "bot": the UID in the '
+        f"token request (old) does not match the UID of the service account ({own})",
+    )
+
+
 async def test_a_changed_token_is_not_authenticated(ask) -> None:
     head, claims, signature = (await issued(ask)).split(".")
     other = ("A" if signature[0] != "A" else "B") + signature[1:]
