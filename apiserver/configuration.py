@@ -269,6 +269,11 @@ class ServerOptions:
     tls_min_version: Literal["", "VersionTLS12", "VersionTLS13"] = option(
         "", "The oldest version of TLS that is accepted: VersionTLS12 or VersionTLS13."
     )
+    tls_sni_cert_key: Sequence[str] = option(
+        (),
+        "Further certificates and keys (PEM) for clients that ask for a name: FILE,KEY for the "
+        "names in the certificate, or FILE,KEY:NAME,… such as *.example.com.",
+    )
     service_account_max_token_expiration: float = option(
         0.0, "Longest validity of service account tokens in seconds; 0 is no limit.", least=0
     )

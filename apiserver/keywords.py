@@ -64,6 +64,7 @@ class OptionValues(TypedDict, total=False):
     authentication_config: Any
     oidc_signing_algs: Sequence[str]
     tls_min_version: Literal["", "VersionTLS12", "VersionTLS13"]
+    tls_sni_cert_key: Sequence[str]
     service_account_max_token_expiration: float
     service_account_jwks_uri: str
     service_account_issuer: Sequence[str]

@@ -131,10 +131,16 @@ def context(
         ssl.PROTOCOL_TLS_SERVER,
         serving_certificate,
         _pair(options),
+        [auth.servingfiles.parse_named(each) for each in options.tls_sni_cert_key],
         options.client_ca_file,
         options.requestheader_client_ca_file,
         options.tls_min_version,
+        _names_in,
     )
+
+
+def _names_in(chain: bytes) -> Sequence[str]:
+    return auth.certificates.names(chain)  # loads `cryptography`
 
 
 def _pair(options: Options) -> tuple[Path, Path] | None:

@@ -7,6 +7,7 @@ from inkube.apiserver.auth import keychecks as keychecks
 from inkube.apiserver.auth import keyfiles as keyfiles
 from inkube.apiserver.auth import nodes as nodes
 from inkube.apiserver.auth import rules as rules
+from inkube.apiserver.auth import servingfiles as servingfiles
 from inkube.apiserver.auth import signers as signers
 from inkube.apiserver.auth import tls as tls
 from inkube.apiserver.auth import webhookcalls as webhookcalls

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from inkube.apiserver.auth.tls import Certificate
+from inkube.schemas.metadata import names as namerules
 
 _VALID = timedelta(days=365)
 _SKEW = timedelta(hours=1)  # the clocks of client and server can differ
@@ -29,6 +30,27 @@ def make_server(hosts: Iterable[str] = ()) -> Certificate:
 def make_client(name: str, authority: str, valid: timedelta) -> Certificate:
     """Return a client certificate with a common name, signed by its own new authority."""
     return _issue(name, authority, x509.oid.ExtendedKeyUsageOID.CLIENT_AUTH, valid)
+
+
+def names(chain: bytes) -> list[str]:
+    """Return the host names in the first certificate of a chain, without addresses
+    (getCertificateNames in server/dynamiccertificates/named_certificates.go)."""
+    certificate = x509.load_pem_x509_certificate(chain)
+    common = certificate.subject.get_attributes_for_oid(x509.oid.NameOID.COMMON_NAME)
+    found = [str(each.value) for each in common[:1]]
+    found = [each for each in found if each == "*" or _is_host(each.removeprefix("*."))]
+    with contextlib.suppress(x509.ExtensionNotFound):
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        found += extension.value.get_values_for_type(x509.DNSName)
+    return found
+
+
+def _is_host(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return not namerules.dns1123_subdomain(name)
+    return False
 
 
 def _issue(

@@ -10,8 +10,9 @@ import os
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from inkube.apiserver.auth import tls
 
@@ -21,6 +22,26 @@ logger = logging.getLogger(__name__)
 _RECENT: Final = 2_000_000_000
 """Nanoseconds. A file that was changed less than this ago is read again, because two changes can
 have the same time."""
+
+
+class NamedPair(NamedTuple):
+    """The files of a certificate and of its key, for clients that ask for one of the names."""
+
+    certificate: Path
+    key: Path
+    names: tuple[str, ...] = ()
+    """`*` is the first label of any name. Without names, those in the certificate."""
+
+
+def parse_named(text: str) -> NamedPair:
+    """Read `FILE,KEY` or `FILE,KEY:NAME,…`. Raises ValueError."""
+    files, colon, names = (part.strip() for part in text.partition(":"))
+    if colon and not names:
+        raise ValueError("empty names list is not allowed")
+    pair = [Path(each.strip()) for each in files.split(",")]
+    if len(pair) != 2:
+        raise ValueError("expected comma separated certificate and key file paths")
+    return NamedPair(pair[0], pair[1], tuple(each.strip() for each in names.split(",") if names))
 
 
 class Followed(Generic[T]):
@@ -81,12 +102,17 @@ class FollowingContext(ssl.SSLContext):
         _: int,
         certificate: tls.Certificate,
         pair: tuple[Path, Path] | None,
+        named: Sequence[NamedPair],
         clients: Path | None,
         proxies: Path | None,
         oldest: str,
+        names_in: Callable[[bytes], Sequence[str]],
     ) -> None:
+        """`names_in` returns the names in a certificate, in PEM (`certificates.names`)."""
+        self._names_in = names_in
         self._certificate = certificate
-        self._pair = Followed(pair, lambda: tls.read(*pair)) if pair else None
+        self._pair = _pair(*pair) if pair else None
+        self._named = [(_pair(each.certificate, each.key), each.names) for each in named]
         self._clients, self._proxies = _authority(clients), _authority(proxies)
         self._oldest = oldest
         self._trusted: list[str] = []
@@ -97,7 +123,7 @@ class FollowingContext(ssl.SSLContext):
     def trust(self, authority: str) -> None:
         """Also accept client certificates of an authority, in PEM, on new connections."""
         self._trusted.append(authority)
-        tls.trust(self._current, authority)
+        self._current = self._new()
 
     @property
     def authorities(self) -> tuple[str, str]:
@@ -110,25 +136,56 @@ class FollowingContext(ssl.SSLContext):
         return self._current.wrap_bio(*args, **options)
 
     def _check(self) -> None:
-        has_new_pair = self._pair is not None and self._pair.has_changed()
+        pairs = [pair for pair in (self._pair, *(pair for pair, _ in self._named)) if pair]
+        have_new = [pair.has_changed() for pair in pairs]
         authorities = [each for each in (self._clients, self._proxies) if each is not None]
         have_changed = [each.has_changed() for each in authorities]
-        if has_new_pair or any(have_changed):
+        if any(have_new) or any(have_changed):
             self._current = self._new()
         if any(have_changed):
             for call in self.on_authorities:
                 call()
 
     def _new(self) -> tls.Context:
-        certificate = self._certificate
-        if self._pair is not None:
-            certificate = self._pair.value._replace(clients=certificate.clients)
+        made = self._of(self._pair.value if self._pair else self._certificate)
+        if by_name := self._by_name():
+            made.sni_callback = partial(_choose, by_name)  # type: ignore[assignment] # of a stub
+        return made
+
+    def _by_name(self) -> dict[str, tls.Context]:
+        """Return the contexts for names. The first one of a name counts, and one in the options
+        before one in a certificate (server/dynamiccertificates/named_certificates.go)."""
+        given: dict[str, tls.Context] = {}
+        found: dict[str, tls.Context] = {}
+        for pair, names in self._named:
+            context = self._of(pair.value)
+            for name in names or self._names_in(pair.value.chain):
+                (given if names else found).setdefault(name, context)
+        return found | given
+
+    def _of(self, certificate: tls.Certificate) -> tls.Context:
+        """Return a context with a certificate, for all authorities."""
+        certificate = certificate._replace(clients=self._certificate.clients)
         clients, proxies = ("" if each is None else each.value
                             for each in (self._clients, self._proxies))  # fmt: skip
         made = tls.context(certificate, clients, proxies, self._oldest)
         for authority in self._trusted:
             tls.trust(made, authority)
         return made
+
+
+def _choose(
+    by_name: dict[str, tls.Context], connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext
+) -> None:
+    """Continue a handshake with the certificate for a name, as crypto/tls does."""
+    name = (name or "").lower().rstrip(".")
+    found = by_name.get(name) or by_name.get(f"*.{name.partition('.')[2]}")
+    if found is not None:
+        connection.context = found
+
+
+def _pair(certificate: Path, key: Path) -> Followed[tls.Certificate]:
+    return Followed([certificate, key], lambda: tls.read(certificate, key))
 
 
 def _authority(path: Path | None) -> Followed[str] | None:

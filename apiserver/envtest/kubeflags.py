@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from inkube.apiserver import auth
 from inkube.apiserver.admission import names
 from inkube.apiserver.envtest import auditflags, flags, metricflags
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
@@ -86,6 +87,7 @@ SUPPORTED: Mapping[str, Flag] = {
     "strict-transport-security-directives": Flag("list", "The header of HSTS: max-age=31536000."),
     "tls-cert-file": Flag("text", "Certificate to serve."),
     "tls-private-key-file": Flag("text", "Its key."),
+    "tls-sni-cert-key": Flag("text", "Another certificate and key, and their names."),
     "token-auth-file": Flag("text", "CSV: token,user,uid,groups."),
     "version": Flag("bool", "Show the version of Kubernetes."),
 }
@@ -133,7 +135,7 @@ UNSUPPORTED_OPTIONS = (
     "proxy-client-cert-file", "proxy-client-key-file", "request-timeout",
     "service-account-signing-endpoint",
     "show-hidden-metrics-for-version", "tls-cipher-suites", "tls-curve-preferences",
-    "tls-sni-cert-key", "tracing-config-file",
+    "tracing-config-file",
 )  # fmt: skip
 """Flags that this server cannot follow, although they change what a client sees."""
 
@@ -173,6 +175,7 @@ def options(arguments: Arguments) -> dict[str, Any]:
             arguments.all("strict-transport-security-directives")
         ),
         "tls_min_version": _TLS[arguments.last("tls-min-version", "VersionTLS12")],
+        "tls_sni_cert_key": _named_certificates(arguments),
         "host": arguments.last("bind-address", "0.0.0.0"),  # noqa: S104 - the reference's default
         "port": _port(arguments.last("secure-port", "6443")),
         "advertise_address": arguments.last("advertise-address"),
@@ -338,6 +341,20 @@ def _unserved(arguments: Arguments) -> Iterator[str]:
         is_known = (group, version) in served
         if (group == "api" and is_on is (version != "ga")) or (is_on and not is_known):
             yield text
+
+
+def _named_certificates(arguments: Arguments) -> Sequence[str]:
+    """Return the certificates for names (component-base/cli/flag/namedcertkey_flag.go). Raises
+    FlagError in upstream's words."""
+    every = arguments.all("tls-sni-cert-key")
+    try:
+        for each in every:
+            auth.servingfiles.parse_named(each)
+    except ValueError as error:
+        raise FlagError(
+            f'invalid argument "{each}" for "--tls-sni-cert-key" flag: {error}'
+        ) from error
+    return tuple(every)
 
 
 def _check(arguments: Arguments) -> None:

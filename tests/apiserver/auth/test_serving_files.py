@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from inkube import APIServer
-from inkube.apiserver.auth import servingfiles
+from inkube.apiserver.auth import certificates, servingfiles
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
@@ -151,3 +151,73 @@ def test_a_change_is_found_even_at_the_same_time_and_size(tmp_path) -> None:
         assert followed.has_changed()
         assert followed.value == content
         assert not followed.has_changed()
+
+
+def write_named(folder, authority, file, *names, common_name=None):
+    """Write a certificate with names, and its key. Returns the value of the option."""
+    issued = authority.issue_cert(*names, common_name=common_name)
+    certificate, key = folder / f"{file}.crt", folder / f"{file}.key"
+    issued.private_key_pem.write_to_path(key)
+    issued.cert_chain_pems[0].write_to_path(certificate)
+    return f"{certificate},{key}"
+
+
+async def shown(server, name):
+    """Return the host names in the certificate that a client sees that asks for a name."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection(
+        "127.0.0.1", server.port, ssl=context, server_hostname=name
+    )
+    found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    return certificates.names(ssl.DER_cert_to_PEM_cert(found).encode())
+
+
+async def test_clients_see_the_certificate_for_the_name_that_they_ask_for(tmp_path, pair) -> None:
+    _, options = pair
+    authority = trustme.CA()
+    given = write_named(tmp_path, authority, "given", "a.test")
+    found = write_named(tmp_path, authority, "found", "b.test", "*.c.test", "10.0.0.1")
+    later = write_named(tmp_path, authority, "later", "b.test", "d.test")
+    options["tls_sni_cert_key"] = [f"{given}:a.test,x.d.test", found, later]
+    clients = tmp_path / "clients.crt"
+    clients.write_text(text(authority))
+    async with APIServer(**options, client_ca_file=clients) as server:
+        of_found = ["b.test", "*.c.test"]
+        for name, names in (
+            ("a.test", ["a.test"]),
+            ("X.D.test", ["a.test"]),
+            ("b.test", of_found),
+            ("e.c.test", of_found),
+            ("e.e.c.test", []),
+            ("d.test", ["b.test", "d.test"]),
+            ("unknown.test", []),
+        ):
+            assert await shown(server, name) == names, name
+        context = ssl.create_default_context(cadata=text(authority))
+        issued = authority.issue_cert(common_name="grace", organization_name=MASTERS)
+        issued.private_key_and_cert_chain_pem.write_to_path(tmp_path / "client.pem")
+        context.load_cert_chain(tmp_path / "client.pem")
+        connector = aiohttp.TCPConnector(ssl=context)
+        async with aiohttp.ClientSession(server.url, connector=connector) as session:
+            asked = {"server_hostname": "b.test"}
+            async with session.post(WHO, json=REVIEW, **asked) as answer:
+                assert (await answer.json())["status"]["userInfo"]["username"] == "grace"
+        write_named(tmp_path, authority, "found", "new.test")
+        assert await shown(server, "b.test") == ["b.test", "d.test"]
+        assert await shown(server, "new.test") == ["new.test"]
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("a.crt", "expected comma separated certificate and key file paths"),
+        ("a.crt,a.key:", "empty names list is not allowed"),
+        ("a.crt,a.key", "No such file"),
+    ],
+)
+async def test_certificates_for_names_that_cannot_be_read_end_the_start(pair, value, why) -> None:
+    _, options = pair
+    with pytest.raises((ValueError, OSError), match=why):
+        await APIServer(**options, tls_sni_cert_key=[value]).__aenter__()
