@@ -149,7 +149,7 @@ class FollowingContext(ssl.SSLContext):
     def _new(self) -> tls.Context:
         made = self._of(self._pair.value if self._pair else self._certificate)
         if by_name := self._by_name():
-            made.sni_callback = partial(_choose, by_name)  # type: ignore[assignment] # of a stub
+            made.sni_callback = partial(_choose, by_name)
         return made
 
     def _by_name(self) -> dict[str, tls.Context]:
