@@ -200,9 +200,11 @@ async def test_clients_see_the_certificate_for_the_name_that_they_ask_for(tmp_pa
         issued.private_key_and_cert_chain_pem.write_to_path(tmp_path / "client.pem")
         context.load_cert_chain(tmp_path / "client.pem")
         connector = aiohttp.TCPConnector(ssl=context)
-        async with aiohttp.ClientSession(server.url, connector=connector) as session:
-            async with session.post(WHO, json=REVIEW, server_hostname="b.test") as answer:
-                assert (await answer.json())["status"]["userInfo"]["username"] == "grace"
+        async with (
+            aiohttp.ClientSession(server.url, connector=connector) as session,
+            session.post(WHO, json=REVIEW, server_hostname="b.test") as answer,
+        ):
+            assert (await answer.json())["status"]["userInfo"]["username"] == "grace"
         write_named(tmp_path, authority, "found", "new.test")
         assert await shown(server, "b.test") == ["b.test", "d.test"]
         assert await shown(server, "new.test") == ["new.test"]
