@@ -1,7 +1,7 @@
 """Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.registry import continuation, conversions, versions
@@ -14,7 +14,6 @@ from inkube.storage import Page as StoredPage
 from inkube.storage import errors as storage_errors
 
 Matcher = Callable[[Object], bool]
-_Show = Callable[[Registry, Request, Sequence[Entry]], Awaitable[Sequence[Entry]]]
 
 # Objects tested in a row before the event loop serves other requests. Each counts once more for
 # this number of its bytes, because its JSON is decoded: a slice is at most 10 ms of work.
@@ -63,24 +62,25 @@ def single_name(request: Request, options: ListOptions) -> str:
     return selectors.selected_name(options.fields) if options.fields else ""
 
 
-async def from_cache(
-    registry: Registry, request: Request, entries: Sequence[Entry]
+async def shown(
+    registry: Registry, request: Request, entries: Sequence[Entry], *, of_log: bool = False
 ) -> Sequence[Entry]:
-    """Return the entries in the request's version, as `Registry.shown`. Raises StatusError 429 if
-    objects that are older than the definition cannot be converted, and 500 for others."""
+    """Return the entries in the request's version, as `Registry.shown`. Raises StatusError 500, or
+    429 for a read that the reference serves from its cache, not `of_log`
+    (`conversions.not_ready`)."""
     try:
         return await registry.shown(request, entries)
     except status.StatusError as error:
+        if of_log:
+            raise
         raise conversions.not_ready(request.resource, request.served, entries, error) from error
 
 
 async def find(
     registry: Registry, request: Request, options: ListOptions, *, in_pages: bool = False
 ) -> Page:
-    """Return the page that the options request. Raises StatusError.
-
-    `in_pages`: the reference reads the list in pages, also without a limit.
-    """
+    """Return the page that the options request. Raises StatusError. `in_pages`: the reference reads
+    the list in pages, also without a limit."""
     store = registry.store
     for key in store.damaged(request.resource.key(request.namespace, "")):
         request.warn(f"{key} is damaged and left out")
@@ -88,13 +88,12 @@ async def find(
     name = single_name(request, options)
     # pages of all objects come from etcd, others from the cache (storage/cacher/delegator.go)
     of_log = (options.limit > 0 or in_pages) and not options.labels and not options.fields
-    show = Registry.shown if of_log else from_cache
     cached = options.resource_version == "0" and not request.resource.definition.is_uncached
     if cached:
         options = options._replace(limit=0)  # cacher.go, computeListLimit
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
-        return await _page(registry, request, options, matches, show)
+        return await _page(registry, request, options, matches, of_log=of_log)
     await versions.settle(store, options.resource_version, versions.of_list)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
@@ -107,7 +106,7 @@ async def find(
     revision = store.revision
     if request.resource.is_view:
         entries, matches = _selected_stored(entries, matches), None
-    entries = await show(registry, request, entries)
+    entries = await shown(registry, request, entries, of_log=of_log)
     return Page(await selected(request, entries, matches), revision)
 
 
@@ -125,16 +124,14 @@ async def _page(
     request: Request,
     options: ListOptions,
     matches: Matcher | None,
-    show: _Show,
+    *,
+    of_log: bool,
 ) -> Page:
-    """Return at most `limit` matching entries at one revision, after the token's key.
-
-    Reads no more slices than it needs for them. `show` returns them in the request's version.
-    """
+    """Return at most `limit` matching entries at one revision, after the token's key. Reads no more
+    slices than it needs for them."""
     store, prefix = registry.store, request.resource.key(request.namespace, "")
     after, revision = await _start_of(options, store)
-    shown: list[Entry] = []
-    limit, work = options.limit, 0
+    page, limit, work = list[Entry](), options.limit, 0
     found = None
     if matches is not None and revision == store.revision:
         found = registry.selections.candidates(request, options.labels, options.fields)
@@ -143,15 +140,15 @@ async def _page(
         if found is not None:
             read = StoredPage([each for each in found if each.key > prefix + after], 0, revision)
         else:
-            read = await _read(store, prefix, options, PageStart(after, revision, size))
+            read = await _read(store, prefix, revision, after=after, size=size, token=options.token)
         left, stored = read.remaining, read.entries
         if request.resource.is_view:
             stored = _selected_stored(stored, matches)
             if limit > 0:  # do not convert entries beyond the page
-                left += max(0, len(stored) - (limit - len(shown)))
-                stored = stored[: limit - len(shown)]
-        entries = await show(registry, request, stored)
-        if matches is None and not shown and len(entries) == limit:  # use the list without a copy
+                left += max(0, len(stored) - (limit - len(page)))
+                stored = stored[: limit - len(page)]
+        entries = await shown(registry, request, stored, of_log=of_log)
+        if matches is None and not page and len(entries) == limit:  # use the list without a copy
             return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
             work += 1 + len(entry.data) // BYTES
@@ -159,12 +156,12 @@ async def _page(
                 await asyncio.sleep(0)
                 work = 0
             if matches is None or request.resource.is_view or matches(request.view(entry)):
-                shown.append(entry)
-                if limit > 0 and len(shown) == limit:
+                page.append(entry)
+                if limit > 0 and len(page) == limit:
                     left += len(entries) - seen
                     break
-        if left == 0 or (limit > 0 and len(shown) == limit):
-            return _end_of_page(shown, prefix, revision, left, is_exact=matches is None)
+        if left == 0 or (limit > 0 and len(page) == limit):
+            return _end_of_page(page, prefix, revision, left, is_exact=matches is None)
         after = read.entries[-1].key.removeprefix(prefix)
         await asyncio.sleep(0)
 
@@ -180,22 +177,18 @@ def _end_of_page(
     return Page(entries, revision, token, remaining if is_exact else None)
 
 
-class PageStart(NamedTuple):
-    """The start of a page: after a key relative to its prefix, at a revision; and its size."""
-
-    after: str
-    revision: int
-    size: int
-
-
-async def _read(store: Store, prefix: str, options: ListOptions, start: PageStart) -> StoredPage:
-    after = prefix + start.after if start.after else ""
+async def _read(
+    store: Store, prefix: str, revision: int, *, after: str = "", size: int = 1, token: str = ""
+) -> StoredPage:
+    """Return at most `size` entries at a revision after a key relative to the prefix. Raises
+    StatusError 410 or 504."""
+    start = prefix + after if after else ""
     try:
-        return await store.page(prefix, limit=start.size, after=after, revision=start.revision)
+        return await store.page(prefix, limit=size, after=start, revision=revision)
     except storage_errors.Compacted as error:
-        raise continuation.expired(options.token, start.after) from error
+        raise continuation.expired(token, after) from error
     except storage_errors.FutureRevision as error:
-        raise versions.too_large(start.revision, store.revision) from error
+        raise versions.too_large(revision, store.revision) from error
 
 
 async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
@@ -218,8 +211,7 @@ async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
 
 
 def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
-    """Return the matching entries of a view. Selectors apply to the stored objects, because these
-    have the labels."""
+    """Return the matching entries of a view, whose stored objects have the labels."""
     return entries if matches is None else [each for each in entries if matches(each.value)]
 
 
@@ -229,8 +221,7 @@ async def selected(
     """Return the matching entries. The event loop serves other requests between slices."""
     if matches is None:
         return entries
-    found: list[Entry] = []
-    work = 0
+    found, work = list[Entry](), 0
     for entry in entries:
         work += 1 + len(entry.data) // BYTES
         if work > SLICE:
@@ -247,10 +238,7 @@ async def exactly(registry: Registry, request: Request, version: str) -> Entry:
     The reference offers this only for lists. The result equals that of its list of one name.
     """
     await versions.settle(registry.store, version, versions.of_list)
-    options = ListOptions(resource_version=version, match="Exact")
-    page = await _read(
-        registry.store, request.key, options, PageStart("", versions.of_list(version), 1)
-    )
+    page = await _read(registry.store, request.key, versions.of_list(version))
     if not page.entries:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     return page.entries[0]

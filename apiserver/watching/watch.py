@@ -51,7 +51,7 @@ class Watcher:
         except storage_errors.Compacted as error:
             raise too_old(self.start, error.compacted) from error
         try:
-            shown = await listing.from_cache(self._registry, self.request, found)
+            shown = await listing.shown(self._registry, self.request, found)
             return subscription, await listing.selected(self.request, shown, self._matches)
         except BaseException:
             subscription.close()
