@@ -32,9 +32,7 @@ class Renderer:
             return responses.data(body, code=code, warnings=request.warnings, media=form.media)
         value = request.view(entry)
         if form.kind:
-            value = tables.transform(
-                request, [value], form, self._system_fields.now(), include=form.include
-            )
+            value = tables.transform(request, [value], form, self._system_fields.now())
         return responses.render(value, form, code=code, warnings=request.warnings)
 
     async def page(self, request: Request, page: Page, form: Form) -> BodyResponse:
@@ -64,7 +62,6 @@ class Renderer:
                 form,
                 self._system_fields.now(),
                 metadata=page.metadata(request),
-                include=form.include,
             )
         else:
             value = orjson.loads(b"".join(stored.pieces(request, page)))
@@ -75,9 +72,7 @@ class Renderer:
         objects: Iterator[Object]
         if form.kind:
             metadata, now = page.metadata(request), self._system_fields.now()
-            head, member, make = tables.transformed_list(
-                request, form, now, metadata=metadata, include=form.include
-            )
+            head, member, make = tables.transformed_list(request, form, now, metadata=metadata)
             objects = (make(request.view(entry)) for entry in page.entries)
         else:
             head, member = stored.head(request, page), "items"

@@ -32,9 +32,7 @@ _MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.SplitText]
 def body(request: Request, page: Page, form: Form, now: datetime) -> Body:
     """Return a list as a Table in compact JSON. A long one is made while it is sent. Raises
     StatusError 400."""
-    found = tables.transformed_list(
-        request, form, now, metadata=page.metadata(request), include=form.include
-    )
+    found = tables.transformed_list(request, form, now, metadata=page.metadata(request))
     if not page.entries and tables.is_default(request):
         return first_pieces(iter([orjson.dumps({**found.head, found.member: None}) + b"\n"]))
     return first_pieces(
@@ -94,5 +92,5 @@ class _Maker:
     def _new_row(self, obj: Object) -> durations.SplitText:
         """Return the row of an object."""
         form, unfilled = self._form, self._unfilled
-        row = tables.row(self._request, self._columns, obj, unfilled, form, form.include)
+        row = tables.row(self._request, self._columns, obj, unfilled, form)
         return unfilled.split(orjson.dumps(row))

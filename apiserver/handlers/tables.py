@@ -35,19 +35,19 @@ def transform(
     now: datetime,
     *,
     metadata: Object | None = None,
-    include: str = "",
 ) -> Object:
     """Return objects in the requested form. `metadata` is the ListMeta, or None for a single
-    object."""
-    if form.kind == "Table":
-        return table(request, objects, form, now, metadata=metadata, include=include)
-    if metadata is None:
+    object. Raises StatusError 400 or 406."""
+    if metadata is None and form.kind != "Table":
         if form.kind == "PartialObjectMetadataList":
             raise request.resource.wording.not_a_list(request.resource.group, request.resource.kind)
         return partial(objects[0], form.version)
-    found = transformed_list(request, form, now, metadata=metadata, include=include)
+    if metadata is None:
+        metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
+    found = transformed_list(request, form, now, metadata=metadata)
     items = [found.transform_item(obj) for obj in objects]
-    return {**found.head, found.member: items or None}
+    has_null = not items and (form.kind != "Table" or is_default(request))
+    return {**found.head, found.member: None if has_null else items}
 
 
 class TransformedList(NamedTuple):
@@ -60,7 +60,7 @@ class TransformedList(NamedTuple):
 
 
 def transformed_list(
-    request: Request, form: Form, now: datetime, *, metadata: Object, include: str = ""
+    request: Request, form: Form, now: datetime, *, metadata: Object
 ) -> TransformedList:
     """Return a list with that ListMeta, whose items are made one by one. Raises StatusError 400 or
     406."""
@@ -70,12 +70,10 @@ def transformed_list(
         "metadata": {key: value for key, value in metadata.items() if value != ""},
     }
     if form.kind == "Table":
-        check_include(include)
+        check_include(form.include)
         shown = columns(request)
         head["columnDefinitions"] = definitions(request)
-        return TransformedList(
-            head, "rows", lambda obj: row(request, shown, obj, now, form, include)
-        )
+        return TransformedList(head, "rows", lambda obj: row(request, shown, obj, now, form))
     if form.kind == "PartialObjectMetadata":
         raise request.resource.wording.not_one(request.resource.group, request.resource.kind)
     return TransformedList(head, "items", lambda obj: partial(obj, form.version))
@@ -97,23 +95,6 @@ def check_include(include: str) -> None:
             f"Unable to convert to Table as requested: includeObject: Invalid value: "
             f"{quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
         )
-
-
-def table(
-    request: Request,
-    objects: Sequence[Object],
-    form: Form,
-    now: datetime,
-    *,
-    metadata: Object | None = None,
-    include: str = "",
-) -> Object:
-    """Return a Table with a row for each object."""
-    if metadata is None:
-        metadata = {"resourceVersion": objects[0]["metadata"].get("resourceVersion", "")}
-    found = transformed_list(request, form, now, metadata=metadata, include=include)
-    rows = [found.transform_item(obj) for obj in objects]
-    return {**found.head, found.member: None if not rows and is_default(request) else rows}
 
 
 def columns(request: Request) -> list[Column]:
@@ -139,12 +120,7 @@ def definitions(request: Request) -> list[Object]:
 
 
 def row(
-    request: Request,
-    columns: Sequence[Column],
-    obj: Object,
-    now: datetime,
-    form: Form,
-    include: str,
+    request: Request, columns: Sequence[Column], obj: Object, now: datetime, form: Form
 ) -> Object:
     """Return one TableRow."""
     cells = None
@@ -157,10 +133,10 @@ def row(
     conditions = request.resource.wording.row_conditions(request.served.gvr, obj)
     if conditions:
         made["conditions"] = conditions
-    if include == "None":
+    if form.include == "None":
         made["object"] = None
     else:
-        made["object"] = obj if include == "Object" else partial(obj, form.version)
+        made["object"] = obj if form.include == "Object" else partial(obj, form.version)
     return made
 
 

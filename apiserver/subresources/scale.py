@@ -87,6 +87,5 @@ class ScaleHandler:
         form = exchange.form
         scale = scales.to_scale(request, obj)
         if form.kind:
-            now = self._system_fields.now()
-            scale = tables.transform(request, [scale], form, now, include=form.include)
+            scale = tables.transform(request, [scale], form, self._system_fields.now())
         return responses.render(scale, form, warnings=request.warnings)

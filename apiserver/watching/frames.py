@@ -218,15 +218,14 @@ class Framer:
         return tables.partial(value, self._form.version)
 
     def _table(self, value: Object) -> Object:
-        form = self._form
-        return tables.table(self._request, [value], form, self._now(), include=form.include)
+        return tables.transform(self._request, [value], self._form, self._now())
 
     def _bookmark_table(self, shown: Object) -> Object:
         """Return a table with the row of an object that has nothing but its version: the printers
         of Go types show its zero values."""
         columns, version = tables.columns(self._request), shown["metadata"]["resourceVersion"]
         empty = {**shown, "metadata": {"name": "", **shown["metadata"]}}
-        row = tables.row(self._request, columns, empty, self._now(), self._form, "None")
+        row = tables.row(self._request, columns, empty, self._now(), self._form)
         if self._form.include == "Object":
             row["object"] = shown
         elif self._form.include != "None":

@@ -74,3 +74,14 @@ async def test_the_storage_is_unhealthy_while_the_log_fails(monkeypatch):
         assert code == 200
         failed = {"type": "Healthy", "status": "False", "message": "the disk is full"}
         assert found["conditions"] == [failed]
+
+
+@pytest.mark.parametrize(
+    ("include", "kind"), [("", "PartialObjectMetadata"), ("Object", "ComponentStatus")]
+)
+async def test_rows_of_a_table_contain_what_the_client_asks_for(include, kind):
+    async with APIServer() as server:
+        _, found = await ask(server, f"{PATH}?includeObject={include}", **TABLE)
+        assert {row["object"]["kind"] for row in found["rows"]} == {kind}
+        _, found = await ask(server, f"{PATH}?includeObject=None", **TABLE)
+        assert [row["object"] for row in found["rows"]] == [None] * 3

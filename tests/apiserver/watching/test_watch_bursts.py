@@ -110,7 +110,7 @@ async def test_an_event_that_cannot_be_encoded_ends_only_its_watch(
     def fail(*args, **options):
         raise RuntimeError("no such table")
 
-    monkeypatch.setattr(tables, "table", fail)
+    monkeypatch.setattr(tables, "transform", fail)
     await server.client.create(config_map("a"))
     await server.client.create(config_map("b"))
     assert await table.read() == b""
