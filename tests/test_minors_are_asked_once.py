@@ -19,6 +19,7 @@ BUILDERS = {
     "apiserver/access/security.py": {"build"},
     "apiserver/sources/earlier/compatibility.py": {"_serves"},
     "apiserver/root/plugins.py": {"in_order"},
+    "apiserver/root/reconcilers.py": {"add"},
     "apiserver/sources/foundation.py": {"open_foundation"},
     "apiserver/subresources/table.py": {"table"},
     "schemas/builtin/kinddefinitions.py": {"_version"},

@@ -40,4 +40,5 @@ from inkube.apiserver.admission.pods import Priority as Priority
 from inkube.apiserver.admission.pods import RuntimeClasses as RuntimeClasses
 from inkube.apiserver.admission.podsecurity import PodSecurity as PodSecurity
 from inkube.apiserver.admission.privileges import Unprivileged as Unprivileged
+from inkube.apiserver.admission.quotas import DeviceClasses as DeviceClasses
 from inkube.apiserver.admission.quotas import QuotaAdmission as QuotaAdmission

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from inkube.apiserver.admission import quotas as admission
 from inkube.apiserver.registry import Operation, Plugin, Resource, Write, refused
 from inkube.schemas import status
-from inkube.schemas.builtin import quotas
+from inkube.schemas.builtin import devicequotas, quotas
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
@@ -48,8 +48,11 @@ class CoveringQuotas(Plugin):
 
     name = "ResourceQuota"
 
-    def __init__(self, store: Store, configured: Sequence[Limit]) -> None:
+    def __init__(
+        self, store: Store, configured: Sequence[Limit], classes: admission.DeviceClasses | None
+    ) -> None:
         self._store = store
+        self._classes = classes
         self._limits = configured
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -57,20 +60,28 @@ class CoveringQuotas(Plugin):
 
     async def validate(self, write: Write) -> None:
         place, obj = (write.request.resource.group, write.request.resource.plural), write.new
-        asked = admission.requested(write) if admission.is_counted(write) else {}
+        devices = admission.devices_for(write, self._classes)
+        asked = admission.requested(write, devices) if admission.is_counted(write) else {}
         if not any(amount.sign > 0 for amount in asked.values()):
             return
         present = [
             entry.value
             for entry in self._store.list(f"{admission.PREFIX}{write.request.namespace}/")
         ]
-        self._check_resources(write, place, present)
+        self._check_resources(write, place, present, devices)
         self._check_scopes(place, obj, present)
 
-    def _check_resources(self, write: Write, place: tuple[str, str], present: list[Object]) -> None:
+    def _check_resources(
+        self,
+        write: Write,
+        place: tuple[str, str],
+        present: list[Object],
+        devices: devicequotas.Devices | None,
+    ) -> None:
         """Raise StatusError 403 for a limited resource that no quota limits."""
         obj = write.new
-        consumed = [name for name, amount in quotas.usage(*place, obj).items() if amount.sign > 0]
+        used = quotas.usage(*place, obj, devices)
+        consumed = [name for name, amount in used.items() if amount.sign > 0]
         limited = {
             name
             for limit in self._limits
@@ -80,7 +91,7 @@ class CoveringQuotas(Plugin):
         }
         for quota in present:
             if quotas.matches(quota, *place, obj):
-                limited -= set(quotas.about(quota, *place))
+                limited -= set(quotas.about(quota, *place, devices))
         if limited:
             raise refused(write, f"insufficient quota to consume: {','.join(sorted(limited))}")
 

@@ -27,6 +27,41 @@ from inkube.storage import Entry, Store, writes
 
 _PODS = ("", "pods")
 PREFIX = keys.prefix("resourcequotas")
+_CLASSES = keys.prefix("deviceclasses")
+
+
+class DeviceClasses:
+    """The device classes of a store, for the extended resources of claims."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._provided = StoreCache(store, (_CLASSES,), partial(_provided, store))
+
+    def of(self, request: Request) -> "builtin.devicequotas.Devices":
+        """Return what decides about claims in the namespace of a request."""
+        namespace = request.namespace
+        return builtin.devicequotas.Devices(
+            self._provided.value,
+            lambda name: self._find(keys.key("pods", namespace, name)),
+            lambda: [
+                entry.value for entry in self._store.list(keys.key("resourceclaims", namespace, ""))
+            ],
+        )
+
+    def _find(self, key: str) -> Object | None:
+        entry = self._store.get(key)
+        return None if entry is None else entry.value
+
+
+def devices_for(
+    write: Write, classes: DeviceClasses | None
+) -> "builtin.devicequotas.Devices | None":
+    """Return what decides about a claim; None for another kind, and without `classes`."""
+    is_claim = (
+        write.request.resource.group,
+        write.request.resource.plural,
+    ) == builtin.quotas.CLAIMS
+    return classes.of(write.request) if is_claim and classes is not None else None
 
 
 class QuotaAdmission(OnDemand):
@@ -36,10 +71,12 @@ class QuotaAdmission(OnDemand):
     name = "ResourceQuota"
     is_private = False  # it stores the usage of writes that it accepts
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, classes: DeviceClasses | None) -> None:
+        """Without `classes`, claims use no extended resources."""
         self._store = store
+        self._classes = classes
         self._limited = StoreCache(store, (PREFIX,), partial(_namespaces, store))
-        """The namespaces with builtin.quotas."""
+        """The namespaces with quotas."""
         super().__init__(self._limited)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
@@ -55,7 +92,7 @@ class QuotaAdmission(OnDemand):
         if request.namespace not in self._limited.value:
             return None
         matching = self._matching(write)
-        asked = requested(write) if matching else {}
+        asked = requested(write, self._devices(write)) if matching else {}
         if not asked:
             return None
         charges = (partial(self._charge, write, entry.key, asked) for entry in matching)
@@ -69,12 +106,16 @@ class QuotaAdmission(OnDemand):
             return []
         entries = self._store.list(f"{PREFIX}{request.namespace}/")
         place, obj = (request.resource.group, request.resource.plural), write.object or {}
+        devices = self._devices(write)
         return [
             entry
             for entry in entries
-            if builtin.quotas.about(entry.value, *place)
+            if builtin.quotas.about(entry.value, *place, devices)
             and builtin.quotas.matches(entry.value, *place, obj)
         ]
+
+    def _devices(self, write: Write) -> "builtin.devicequotas.Devices | None":
+        return devices_for(write, self._classes)
 
     def _check_known(self, write: Write, quota: Object) -> None:
         """Raise StatusError 403 if a container does not set a resource that the quota limits, or if
@@ -85,7 +126,7 @@ class QuotaAdmission(OnDemand):
             why = builtin.quotas.unsaid(builtin.quotas.about(quota, *_PODS), write.object or {})
         if why:
             raise refused(write, f"failed quota: {name}: {why}")
-        uncounted = builtin.quotas.uncounted(quota, *place)
+        uncounted = builtin.quotas.uncounted(quota, *place, self._devices(write))
         if uncounted:
             text = f"status unknown for quota: {name}, resources: {','.join(uncounted)}"
             raise refused(write, text)
@@ -118,9 +159,15 @@ class QuotaAdmission(OnDemand):
         known = ((entry.value.get("status") or {}).get("used") or {}).get(name)
         if known is not None:
             return quantity.parse(known)
-        prefix = request.resource.key(request.namespace, "")
-        objects = (one.value for one in self._store.list(prefix))
-        return builtin.quotas.total(entry.value, name, objects)
+        devices = None if self._classes is None else self._classes.of(request)
+        own = (request.resource.group, request.resource.plural)
+        amount = quantity.ZERO
+        for place in builtin.quotas.counted_resources(name, devices):
+            prefix = keys.key(place[1], request.namespace, "")  # pods and claims share names
+            prefix = request.resource.key(request.namespace, "") if place == own else prefix
+            objects = (one.value for one in self._store.list(prefix))
+            amount = amount.add(builtin.quotas.total(entry.value, name, place, objects, devices))
+        return amount
 
 
 def counts(resource: Resource, operation: Operation) -> bool:
@@ -133,8 +180,12 @@ def counts(resource: Resource, operation: Operation) -> bool:
 
 
 def _namespaces(store: Store) -> frozenset[str]:
-    """Return the namespaces with builtin.quotas."""
+    """Return the namespaces with quotas."""
     return frozenset(entry.key.split("/")[3] for entry in store.list(PREFIX))
+
+
+def _provided(store: Store) -> dict[str, str]:
+    return builtin.devicequotas.provided(entry.value for entry in store.list(_CLASSES))
 
 
 def _charged(entry: Entry, used: dict[str, Quantity]) -> writes.Write:
@@ -160,12 +211,12 @@ def is_counted(write: Write) -> bool:
     return not (pods and write.operation == "UPDATE")
 
 
-def requested(write: Write) -> dict[str, Quantity]:
+def requested(write: Write, devices: "builtin.devicequotas.Devices | None") -> dict[str, Quantity]:
     """Return the difference in usage between the new object and the old one."""
     place = (write.request.resource.group, write.request.resource.plural)
-    used = builtin.quotas.usage(*place, write.object or {})
+    used = builtin.quotas.usage(*place, write.object or {}, devices)
     if write.operation == "UPDATE" and write.old is not None:
-        before = builtin.quotas.usage(*place, write.old)
+        before = builtin.quotas.usage(*place, write.old, devices)
         for name, amount in before.items():
             used[name] = used.get(name, quantity.ZERO).subtract(amount)
     return {name: amount for name, amount in used.items() if amount.sign}

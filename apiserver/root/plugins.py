@@ -67,6 +67,8 @@ def in_order(
     configured = settings() if config_file is not None else None
     limits = configured.quota_limits if configured else ()
     authorizer = security.authorizer
+    extends = gates.is_on("DRAExtendedResource", minor)
+    device_classes = admission.DeviceClasses(store) if extends else None
     every: list[Plugin | LatePlugin] = [
         _late(
             "NamespaceAutoProvision",
@@ -166,8 +168,12 @@ def in_order(
         ValidatingWebhooks(store, dispatcher, configured and configured.validating_users),
         declared_kinds,
         *security.escalation,
-        QuotaAdmission(store),  # last, because it counts the objects that it admits
-        *((admission.coveringquotas.CoveringQuotas(store, limits),) if limits else ()),
+        QuotaAdmission(store, device_classes),  # last, because it counts the objects that it admits
+        *(
+            (admission.coveringquotas.CoveringQuotas(store, limits, device_classes),)
+            if limits
+            else ()
+        ),
     ]
     return [plugin for plugin in every if plugin.name not in left_out]
 

@@ -16,7 +16,7 @@ from inkube.apiserver.serviceaddresses import UnresolvedError
 from inkube.apiserver.triggers import Trigger
 from inkube.controllers import core as builtin
 from inkube.controllers.core import crds, garbage
-from inkube.schemas.builtin import by_name, ranges_of
+from inkube.schemas.builtin import by_name, gates, ranges_of
 
 
 def add(parts: Parts) -> list[Trigger]:
@@ -70,7 +70,15 @@ def add(parts: Parts) -> list[Trigger]:
             lambda: builtin.namespaces.add(manager, catalog, upstreams()),
             triggers.is_terminating,
         ),
-        Trigger("resourcequotas", lambda: builtin.quotas.add(manager, catalog, upstreams())),
+        Trigger(
+            "resourcequotas",
+            lambda: builtin.quotas.add(
+                manager,
+                catalog,
+                upstreams(),
+                extends=gates.is_on("DRAExtendedResource", core.options.release.minor),
+            ),
+        ),
         Trigger("clusterroles", lambda: builtin.clusterroles.add(manager, manager.client)),
         Trigger(
             "validatingadmissionpolicies",

@@ -11,11 +11,12 @@ from inkube.controllers.core.catalog import Catalog, Step
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import quantity
-from inkube.schemas.builtin import quotas
+from inkube.schemas.builtin import devicequotas, quotas
 from inkube.schemas.meta import GVR
 from inkube.schemas.status import StatusError
 
 NAME = "quotas"
+_DEVICE_CLASSES = GVR("resource.k8s.io", "v1", "deviceclasses")
 RESOURCE = GVR("", "v1", "resourcequotas")
 _RECALCULATED = frozenset({
     "v1/pods", "v1/persistentvolumeclaims", "v1/services", "resource.k8s.io/v1/resourceclaims",
@@ -26,7 +27,11 @@ _RECALCULATED = frozenset({
 class QuotaController:
     """Computes the usage of quotas."""
 
-    def __init__(self, client: Client, catalog: Catalog, informer: Informer) -> None:
+    def __init__(
+        self, client: Client, catalog: Catalog, informer: Informer, *, extends: bool
+    ) -> None:
+        """`extends` is whether device classes provide extended resources."""
+        self._extends = extends
         self._client = client
         self._catalog = catalog
         self._informer = informer
@@ -41,10 +46,14 @@ class QuotaController:
                     add(Key.of(quota))
 
         def anew() -> None:
-            for quota in self._informer.items():
-                add(Key.of(quota))
+            for key in self.every():
+                add(key)
 
         return self._catalog.follow(follow, anew)
+
+    def every(self, _change: Change | None = None) -> Iterable[Key]:
+        """Return all quotas."""
+        return map(Key.of, self._informer.items())
 
     async def reconcile(self, key: Key) -> Result | None:
         """Update the status of one quota."""
@@ -66,19 +75,42 @@ class QuotaController:
         namespace = quota["metadata"]["namespace"]
         used = {}
         listed: dict[tuple[str, str], list[Object]] = {}
-        for name in sorted(quotas.hard(quota)):
-            place = quotas.counted_resource(name)
-            if place is None:
-                continue
-            if place not in listed:
-                resource = self._resource(*place)
-                found = []
-                if resource is not None:
-                    page = await self._client.list(resource, Selection(namespace=namespace))
-                    found = page.items
-                listed[place] = found
-            used[name] = quantity.canonical(quotas.total(quota, name, listed[place]))
+        names = sorted(quotas.hard(quota))
+        devices = await self._devices(namespace, names, listed)
+        for name in names:
+            places = [*quotas.counted_resources(name, devices)]
+            amount = quantity.ZERO
+            for place in places:
+                objects = await self._list(place, namespace, listed)
+                amount = amount.add(quotas.total(quota, name, place, objects, devices))
+            if places:
+                used[name] = quantity.canonical(amount)
         return used
+
+    async def _devices(
+        self, namespace: str, names: list[str], listed: dict[tuple[str, str], list[Object]]
+    ) -> devicequotas.Devices | None:
+        """Return what decides about the extended resources of claims; None if a quota has none."""
+        if not self._extends or not any(n.startswith("requests.") and "/" in n for n in names):
+            return None
+        classes = (await self._client.list(_DEVICE_CLASSES)).items
+        pods = {
+            each["metadata"]["name"]: each
+            for each in await self._list(("", "pods"), namespace, listed)
+        }
+        claims = await self._list(quotas.CLAIMS, namespace, listed)
+        return devicequotas.Devices(devicequotas.provided(classes), pods.get, lambda: claims)
+
+    async def _list(
+        self, place: tuple[str, str], namespace: str, listed: dict[tuple[str, str], list[Object]]
+    ) -> list[Object]:
+        """Return the objects of a kind, listed once."""
+        if place not in listed:
+            resource, found = self._resource(*place), []
+            if resource is not None:
+                found = (await self._client.list(resource, Selection(namespace=namespace))).items
+            listed[place] = found
+        return listed[place]
 
     def _resource(self, group: str, plural: str) -> GVR | None:
         """Return the served resource with that name; None if there is none yet."""
@@ -98,8 +130,11 @@ def _keys_to_recalculate(change: Change) -> Iterable[Key]:
         yield Key.of(new)
 
 
-def add(manager: Manager, catalog: Catalog, client: Client) -> None:
+def add(manager: Manager, catalog: Catalog, client: Client, *, extends: bool) -> None:
     """Add the controller to the manager."""
-    controller = QuotaController(client, catalog, manager.informers.of(RESOURCE))
-    watch = Watch(RESOURCE, keys=_keys_to_recalculate)
-    manager.add(Controller(NAME, controller.reconcile, (watch,), sources=(controller.feed,)))
+    informer = manager.informers.of(RESOURCE)
+    controller = QuotaController(client, catalog, informer, extends=extends)
+    watches = [Watch(RESOURCE, keys=_keys_to_recalculate)]
+    if extends:
+        watches.append(Watch(_DEVICE_CLASSES, keys=controller.every))
+    manager.add(Controller(NAME, controller.reconcile, tuple(watches), sources=(controller.feed,)))

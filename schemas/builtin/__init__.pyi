@@ -2,6 +2,7 @@ from inkube.schemas.builtin import columns as columns
 from inkube.schemas.builtin import connects as connects
 from inkube.schemas.builtin import conversion as conversion
 from inkube.schemas.builtin import decoding as decoding
+from inkube.schemas.builtin import devicequotas as devicequotas
 from inkube.schemas.builtin import flowcontrol as flowcontrol
 from inkube.schemas.builtin import limitranges as limitranges
 from inkube.schemas.builtin import memberorder as memberorder

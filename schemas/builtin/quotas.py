@@ -1,13 +1,15 @@
 """Resource quotas: the usage of an object, the quotas that apply to it, and their requirements.
 
-Amounts are `Quantity`, by the resource names of quotas. Each name applies to one kind, which
-`counted_resource` returns. Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
+Amounts are `Quantity`, by the resource names of quotas. Each name applies to the kinds that
+`counted_resources` yields. Where `devices` are None, ResourceClaims use no extended resources.
+Follows apiserver/pkg/quota/v1 and pkg/quota/v1/evaluator/core.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from inkube.schemas import quantity
 from inkube.schemas.builtin import affinity, podqos, resourcenames
+from inkube.schemas.builtin.devicequotas import DEVICES, IMPLICIT, Devices
 from inkube.schemas.objects import Object
 from inkube.schemas.quantity import Quantity
 
@@ -22,17 +24,16 @@ _SERVICES = ("services.nodeports", "services.loadbalancers")
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _REQUESTS, _LIMITS, _HUGE = "requests.", "limits.", "hugepages-"
 _CLASS = ".storageclass.storage.k8s.io/"
-_DEVICES = ".deviceclass.resource.k8s.io/devices"
-_CLAIMS = ("resource.k8s.io", "resourceclaims")
+CLAIMS = ("resource.k8s.io", "resourceclaims")
 _STORAGE = "requests.storage"
 _SAID = frozenset({
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
 })  # fmt: skip
 """Amounts that every container must set if a quota limits them."""
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-_MAX_DEVICES = 32  # that a request for all devices can receive: AllocationResultsMaxSize
+_MAXDEVICES = 32  # that a request for all devices can receive: AllocationResultsMaxSize
 _ONE = Quantity(1)
-_CHANGING = frozenset({("", "services"), ("", "persistentvolumeclaims"), _CLAIMS})
+_CHANGING = frozenset({("", "services"), ("", "persistentvolumeclaims"), CLAIMS})
 """Kinds whose updates are charged, too."""
 _ENDED = ("Succeeded", "Failed")
 
@@ -42,9 +43,16 @@ def hard(quota: Object) -> dict[str, str]:
     return (quota.get("spec") or {}).get("hard") or {}
 
 
-def counted_resource(name: str) -> tuple[str, str] | None:
-    """Return the group and plural of the objects that a quota name counts; None for an unknown
-    name."""
+def counted_resources(name: str, devices: Devices | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the group and plural of the objects that a quota name counts."""
+    place = _counted_resource(name)
+    if place is not None:
+        yield place
+    if devices is not None and devices.counts(name):
+        yield CLAIMS
+
+
+def _counted_resource(name: str) -> tuple[str, str] | None:
     if name.startswith(_COUNT):
         plural, _, group = name.removeprefix(_COUNT).partition(".")
         return group, plural
@@ -54,13 +62,15 @@ def counted_resource(name: str) -> tuple[str, str] | None:
         return "", name
     if name == _STORAGE or _CLASS in name:
         return "", "persistentvolumeclaims"
-    if name.endswith(_DEVICES):
-        return _CLAIMS
+    if name.endswith(DEVICES):
+        return CLAIMS
     return ("", "pods") if _is_compute(name) else None
 
 
 def _is_compute(name: str) -> bool:
     plain = name.removeprefix(_REQUESTS)
+    if name.startswith(IMPLICIT):
+        return True
     if name in _COMPUTE or name.removeprefix(_LIMITS) in _COMPUTE or plain in _COMPUTE:
         return True
     if plain.startswith(_HUGE):
@@ -73,23 +83,25 @@ def charges_updates(group: str, plural: str) -> bool:
     return (group, plural) in _CHANGING
 
 
-def about(quota: Object, group: str, plural: str) -> list[str]:
+def about(quota: Object, group: str, plural: str, devices: Devices | None = None) -> list[str]:
     """Return the names in a quota that count objects of a kind."""
-    return [name for name in hard(quota) if counted_resource(name) == (group, plural)]
+    return [name for name in hard(quota) if (group, plural) in counted_resources(name, devices)]
 
 
-def uncounted(quota: Object, group: str, plural: str) -> list[str]:
+def uncounted(quota: Object, group: str, plural: str, devices: Devices | None = None) -> list[str]:
     """Return the limits about a kind in the status, sorted, if the usage of one is not known; else
     an empty list."""
     observed = quota.get("status") or {}
     names = [
-        name for name in observed.get("hard") or () if counted_resource(name) == (group, plural)
+        name
+        for name in observed.get("hard") or ()
+        if (group, plural) in counted_resources(name, devices)
     ]
     used = observed.get("used") or {}
     return [] if all(name in used for name in names) else sorted(names)
 
 
-def usage(group: str, plural: str, obj: Object) -> Amounts:
+def usage(group: str, plural: str, obj: Object, devices: Devices | None = None) -> Amounts:
     """Return the usage of one object, for every name that counts its kind."""
     count = f"{_COUNT}{plural}.{group}" if group else f"{_COUNT}{plural}"
     used = {count: _ONE}
@@ -100,22 +112,27 @@ def usage(group: str, plural: str, obj: Object) -> Amounts:
         used |= _of_service(obj.get("spec") or {})
     elif (group, plural) == ("", "persistentvolumeclaims"):
         used |= _of_claim(obj)
-    elif (group, plural) == _CLAIMS:
+    elif (group, plural) == CLAIMS:
         used |= _of_devices(obj.get("spec") or {})
+        if devices is not None:
+            used |= _of_resources(used, obj, devices)
     elif not group and plural in _CORE:
         used[plural] = _ONE
     return used
 
 
-def total(quota: Object, name: str, objects: Iterable[Object]) -> Quantity:
-    """Return the usage of a name by all objects that match the quota."""
-    place = counted_resource(name)
+def total(
+    quota: Object,
+    name: str,
+    place: tuple[str, str],
+    objects: Iterable[Object],
+    devices: Devices | None = None,
+) -> Quantity:
+    """Return the usage of a name by all objects of a kind that match the quota."""
     amount = quantity.ZERO
     for obj in objects:
-        if place is not None and matches(quota, *place, obj):
-            used = usage(*place, obj).get(name)
-            if used is not None:
-                amount = amount.add(used)
+        if matches(quota, *place, obj):
+            amount = amount.add(usage(*place, obj, devices).get(name, quantity.ZERO))
     return amount
 
 
@@ -218,8 +235,19 @@ def _of_devices(spec: Object) -> Amounts:
 
 def _devices(request: Object) -> Amounts:
     every = request.get("allocationMode") == "All"
-    count = _MAX_DEVICES if every else request.get("count", 1)
-    return {f"{request.get('deviceClassName', '')}{_DEVICES}": Quantity(count)}
+    count = _MAXDEVICES if every else request.get("count", 1)
+    return {f"{request.get('deviceClassName', '')}{DEVICES}": Quantity(count)}
+
+
+def _of_resources(by_class: Amounts, claim: Object, devices: Devices) -> Amounts:
+    """Return the extended resources of a claim that do not count for its pod already."""
+    pod = devices.pod_of(claim)
+    counted = {} if pod is None else usage("", "pods", pod)
+    left = {
+        name: amount.subtract(counted.get(name, quantity.ZERO))
+        for name, amount in devices.resources(by_class).items()
+    }
+    return {name: amount for name, amount in left.items() if amount.sign > 0}
 
 
 def matches(quota: Object, group: str, plural: str, obj: Object) -> bool:
@@ -282,9 +310,13 @@ def _looks_elsewhere(spec: Object) -> bool:
 
 def unsaid(names: Iterable[str], pod: Object) -> str:
     """Return an error text for limited names that containers do not set, with the containers; "" if
-    all are set."""
+    all are set, or if the pod sets its resources as a whole."""
     wanted = sorted(_SAID.intersection(names))
     spec = pod.get("spec") or {}
+    whole = spec.get("resources") or {}
+    for name in (*(whole.get("requests") or ()), *(whole.get("limits") or ())):
+        if name in ("cpu", "memory") or name.startswith(_HUGE):  # IsSupportedPodLevelResource
+            return ""
     missing: dict[str, list[str]] = {}
     for member in ("containers", "initContainers"):
         for container in spec.get(member) or ():

@@ -173,3 +173,49 @@ async def test_containers_get_what_a_limit_range_gives_and_no_more_than_it_allow
             StatusError, match="maximum cpu usage per Container is 2, but limit is 3"
         ):
             await server.client.create(body)
+
+
+async def test_extended_resources_of_device_classes_count_pods_and_claims():
+    implicit, named = (
+        f"requests.{each}" for each in ("deviceclass.resource.kubernetes.io/gpu", "example.com/gpu")
+    )
+    device_class = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "DeviceClass",
+        "metadata": {"name": "gpu"},
+        "spec": {"extendedResourceName": "example.com/gpu"},
+    }
+    exactly = {"deviceClassName": "gpu", "count": 2}
+    claim = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": "c", "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+    wanted = {"example.com/gpu": "1"}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "default"},
+        "spec": {
+            "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": wanted, "limits": wanted}}
+            ]
+        },
+    }
+    async with APIServer() as server:
+        await server.client.create(quota(**{implicit: "3", named: "3"}))
+        await server.client.create(claim)
+        await server.settled()
+        assert await used(server) == {implicit: "0", named: "0"}
+        await server.client.create(device_class)
+        await server.settled()
+        assert await used(server) == {implicit: "2", named: "2"}
+        await server.client.create(pod)
+        assert await used(server) == {implicit: "2", named: "3"}
+        with pytest.raises(StatusError) as refused:
+            await server.client.create({**claim, "metadata": {**claim["metadata"], "name": "d"}})
+        assert f"exceeded quota: q, requested: {implicit}=2,{named}=2" in refused.value.message
+        await server.client.delete("resource.k8s.io/v1/deviceclasses", "gpu")
+        await server.settled()
+        assert await used(server) == {implicit: "0", named: "1"}

@@ -32,18 +32,19 @@ def test_the_limit_itself_may_be_reached() -> None:
         ("requests.storage", ("", "persistentvolumeclaims")),
         ("gold.storageclass.storage.k8s.io/requests.storage", ("", "persistentvolumeclaims")),
         ("gpu.deviceclass.resource.k8s.io/devices", ("resource.k8s.io", "resourceclaims")),
+        ("requests.deviceclass.resource.kubernetes.io/gpu", ("", "pods")),
         ("flying", None),
     ],
 )
 def test_a_name_is_about_one_kind(name: str, counted: tuple[str, str] | None) -> None:
-    assert quotas.counted_resource(name) == counted
+    assert [*quotas.counted_resources(name)] == ([] if counted is None else [counted])
 
 
 def test_finished_pods_use_nothing_but_their_place() -> None:
     quota = {"spec": {"hard": {"pods": "1", "count/pods": "1"}}}
     pods = [{"status": {"phase": "Succeeded"}}, {"status": {"phase": "Running"}}]
-    assert quotas.total(quota, "pods", pods) == quantity.parse("1")
-    assert quotas.total(quota, "count/pods", pods) == quantity.parse("2")
+    assert quotas.total(quota, "pods", ("", "pods"), pods) == quantity.parse("1")
+    assert quotas.total(quota, "count/pods", ("", "pods"), pods) == quantity.parse("2")
 
 
 def test_init_containers_count_by_the_greatest_and_staying_ones_beside_the_others() -> None:
