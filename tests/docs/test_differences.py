@@ -78,6 +78,9 @@ SHOWN = {
     "CRDs have no": "test_definitions_without_registrations",
     "OpenAPI version 3": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "Services of aggregated servers": "tests/apiserver/webhooks/test_webhooks_of_services.py",
+    "`--tls-cipher-suites`": "test_flags_that_are_not_supported",
+    "The ConfigMap `extension": "tests/apiserver/auth/test_front_proxies.py",
+    "If several servers share": "test_endpoints_of_servers_that_share_a_store",
     "If a request cannot be forwarded": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "The response of a conversion": "tests/apiserver/webhooks/test_conversion_webhooks.py",
     "A list only converts": "tests/apiserver/webhooks/test_conversion_webhooks.py",
@@ -392,12 +395,15 @@ def test_flags_that_are_not_supported(tmp_path):
         f"--encryption-provider-config={path}",
         "--runtime-config=api/all=true",
         "--feature-gates=AllAlpha=true",
+        "--tls-cipher-suites=TLS_RSA_WITH_AES_128_CBC_SHA",
+        "--tls-curve-preferences=23",
     ]
     parsed = flags.parse("kube-apiserver", given, kubeflags.FLAGS)
     [line] = kubeflags.ignored(parsed).lines()
     assert line.startswith("NOT SUPPORTED here, without effect: ")
-    for flag in ("--encryption-provider-config", "--runtime-config", "--feature-gates=AllAlpha"):
-        assert flag in line
+    for flag in ("encryption-provider-config", "runtime-config", "feature-gates=AllAlpha"):
+        assert f"--{flag}" in line
+    assert "--tls-cipher-suites, --tls-curve-preferences" in line
 
 
 @in_module
@@ -407,6 +413,18 @@ async def test_default_objects(server, session):
         items = (await answer.json())["items"]
     assert {each["metadata"]["name"] for each in items} >= {"system-node-critical"}
     assert not any(each["metadata"].get("managedFields") for each in items)
+
+
+async def test_endpoints_of_servers_that_share_a_store(tmp_path):
+    options = {"data": tmp_path / "a.db", "modules": "none", "controllers": False}
+    addresses = "10.0.0.1", "10.0.0.2"
+    one, other = (APIServer(**options, advertise_address=address) for address in addresses)
+    async with one, other:
+        for server in (one, other):
+            path = f"{server.url}/api/v1/namespaces/default/endpoints/kubernetes"
+            async with aiohttp.ClientSession() as http, http.get(path) as answer:
+                [subset] = (await answer.json())["subsets"]
+            assert [each["ip"] for each in subset["addresses"]] == [addresses[0]]
 
 
 @in_module
