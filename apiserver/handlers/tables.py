@@ -25,6 +25,9 @@ _SCALE = (
     Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
     AGE,
 )
+_WRITTEN_TO_V1 = {("apps/v1", "DaemonSet"): "deprecated.daemonset.template.generation"}
+"""Annotations that only exist in v1, where they are made from a field of the internal type
+(pkg/apis/apps/v1/conversion.go)."""
 INCLUDES = ("", "Metadata", "Object", "None")
 
 
@@ -80,11 +83,18 @@ def transformed_list(
 
 
 def partial(obj: Object, version: str = "v1") -> Object:
-    """Return the PartialObjectMetadata of an object."""
+    """Return the PartialObjectMetadata of an object. It is that of the internal type."""
+    metadata = obj["metadata"]
+    written = _WRITTEN_TO_V1.get((obj.get("apiVersion"), obj.get("kind")))
+    if written in (metadata.get("annotations") or ()):
+        annotations = {k: v for k, v in metadata["annotations"].items() if k != written}
+        metadata = {**metadata, "annotations": annotations}
+        if not annotations:
+            del metadata["annotations"]
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": obj["metadata"],
+        "metadata": metadata,
     }
 
 

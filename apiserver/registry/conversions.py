@@ -47,6 +47,15 @@ async def shown(
     ]
 
 
+async def check_storable(resource: Resource, served: Served, shown: Entry, stored: Entry) -> None:
+    """Convert an object that is changed to the storage version, if it is stored in another one: the
+    reference encodes the object of its cache before each change (etcd3/store.go,
+    getStateFromObject). Raises StatusError 500."""
+    api_version = resource.storage.api_version
+    if resource.converter and stored.value["apiVersion"] != api_version:
+        await resource.converter.convert([resource.view(shown, served)], api_version)
+
+
 def not_ready(
     resource: Resource, served: Served, entries: Sequence[Entry], error: status.StatusError
 ) -> status.StatusError:

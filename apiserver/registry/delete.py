@@ -42,6 +42,8 @@ async def check(write: Write, options: DeleteOptions) -> None:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     deletion.check_preconditions(request, entry, options)
     [shown] = await conversions.shown(request.resource, request.served, [entry])
+    if request.resource.converter is not None:
+        await conversions.check_storable(request.resource, request.served, shown, entry)
     write.old = request.view(shown)
 
 

@@ -35,6 +35,8 @@ async def transform(write: Write, change: Change) -> None:
     request, entry = write.request, write.entry
     if entry is not None:
         [shown] = await conversions.shown(request.resource, request.served, [entry])
+        if request.resource.converter is not None:
+            await conversions.check_storable(request.resource, request.served, shown, entry)
         write.old = request.view(shown)
         write.size = max(write.size, len(shown.data))
     elif not change.creates:

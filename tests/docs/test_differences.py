@@ -65,6 +65,7 @@ SHOWN = {
     "`oldSelf` of": "tests/schemas/cel/test_cel_rules.py",
     "A policy reads": "tests/apiserver/policies/test_policies_change.py",
     "Mutating policies that": "tests/apiserver/policies/test_policies_change.py",
+    "An object whose name": "tests/apiserver/policies/test_policies_change.py",
     "A Service gets": "test_services_without_names",
     "A PersistentVolumeClaim": "test_claims_have_a_phase",
     "Resource versions": "test_first_revision",

@@ -19,13 +19,20 @@ class DaemonSets(BuiltinStrategy):
 
     def prepare_object(self, context: Context, obj: Object, old: Object) -> None:
         super().prepare_object(context, obj, old)
-        text = (old["metadata"].get("annotations") or {}).get(apps.TEMPLATE_GENERATION, "1")
-        count = int(text) if text.isdecimal() and len(text) < 19 else 1
-        _count_template(obj, count + _has_new_template(obj, old))
+        _count_template(obj, _count_of(old) + _has_new_template(obj, old))
+
+    def prepare_status(self, context: Context, obj: Object, old: Object) -> None:
+        super().prepare_status(context, obj, old)
+        _count_template(obj, _count_of(old))
 
 
 def _has_new_template(obj: Object, old: Object) -> bool:
     return not same(obj["spec"].get("template"), old["spec"].get("template"))
+
+
+def _count_of(obj: Object) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(apps.TEMPLATE_GENERATION, "1")
+    return int(text) if text.isdecimal() and len(text) < 19 else 1
 
 
 def _count_template(obj: Object, count: int) -> None:

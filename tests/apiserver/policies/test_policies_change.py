@@ -255,6 +255,21 @@ async def test_policies_that_see_an_object_in_different_versions_all_change_it(s
 
 
 @pytest.mark.asyncio
+async def test_an_object_is_stored_under_the_name_that_a_policy_gives_it(server):
+    """kube-apiserver stores the second object, too, under the name of its request."""
+    renaming = patched("[JSONPatch{op: 'replace', path: '/metadata/name', value: 'other'}]")
+    await server.client.create(policy(renaming))
+    await server.client.create(BINDING)
+    assert (await server.client.create(deployment()))["metadata"]["name"] == "other"
+    named = {**deployment(), "metadata": {"name": "d2", "namespace": "default"}}
+    with pytest.raises(StatusError) as caught:
+        await server.client.patch("apps/v1/deployments", "d2", patch=named, type="apply")
+    assert caught.value.code == 409
+    found = await server.client.list("apps/v1/deployments")
+    assert [each["metadata"]["name"] for each in found.items] == ["other"]
+
+
+@pytest.mark.asyncio
 async def test_a_policy_that_another_server_stored_is_evaluated(tmp_path):
     data = tmp_path / "data"
     async with APIServer(data=data) as one, APIServer(data=data) as other:

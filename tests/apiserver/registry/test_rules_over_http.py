@@ -118,6 +118,29 @@ async def test_the_creator_of_a_daemon_set_owns_the_generation_of_its_template(w
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_metadata_of_a_daemon_set_alone_have_no_generation_of_its_template(web):
+    """They come from the internal type, which has a field for it."""
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    path = "/apis/apps/v1/namespaces/default/daemonsets"
+    name = "deprecated.daemonset.template.generation"
+    for number, annotations in enumerate(({}, {"a": "b"})):
+        body = {"metadata": {"name": f"m{number}", "annotations": annotations}, "spec": spec}
+        assert (await web.ask("POST", path, body)).code == 201
+        for form in ("PartialObjectMetadata", "Table"):
+            accept = f"application/json;as={form};v=v1;g=meta.k8s.io"
+            shown = (await web.ask("GET", f"{path}/m{number}", Accept=accept)).json
+            meta = shown["rows"][0]["object"]["metadata"] if "rows" in shown else shown["metadata"]
+            assert meta.get("annotations", {}) == annotations
+        status = {**body, "status": {}, "metadata": {"name": f"m{number}"}}
+        answer = await web.ask("PUT", f"{path}/m{number}/status", status)
+        assert answer.json["metadata"]["annotations"] == {name: "1"}
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_bound_pod_has_the_zone_and_the_region_of_its_node(web):
     labels = {"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r"}
     node = {"metadata": {"name": "zoned", "labels": {**labels, "other": "o"}}}

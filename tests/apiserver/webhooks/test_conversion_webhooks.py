@@ -187,6 +187,15 @@ async def test_reads_in_the_version_in_which_an_object_is_stored_call_no_webhook
         for found in (await client.get(V1, "argo"), (await client.list(V1)).items[0]):
             assert found["spec"] == {"length": 7}
         assert converter.heard == []
+        converter.spoil = refuse
+        with pytest.raises(StatusError) as caught:  # the object cannot be stored any more
+            await client.patch(V1, "argo", patch={"spec": {"length": "x"}})
+        assert caught.value.code == 500
+        with pytest.raises(StatusError) as caught:
+            await client.delete(V1, "argo")
+        assert caught.value.code == 500
+        converter.spoil = lambda response: None
+        converter.heard.clear()
         assert (await client.get(V2, "argo"))["spec"] == {"meters": 7}
         assert [asked["desiredAPIVersion"] for asked in converter.heard] == ["example.com/v2"]
 

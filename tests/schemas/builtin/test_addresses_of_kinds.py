@@ -98,6 +98,7 @@ def test_an_address_or_block_that_is_not_canonical_has_a_warning(kinds, kind):
         *((odd, f'must be in canonical form ("{CANONICAL}")') for odd in ODD),
         (MAPPED, "must not be an IPv4-mapped IPv6 address"),
         ("::ffff:a00:1", "must not be an IPv4-mapped IPv6 address"),
+        ("10.0.0.01", "must not have leading 0s"),
     ],
 )
 def test_addresses_of_slices_must_be_canonical(kinds, address, why):

@@ -44,7 +44,7 @@ def address(how: str, value: str, path: str, frame: Frame) -> list[FieldError]:
         errors += addresses.check_canonical(value, path)
     elif found is None or found.version == 4:
         errors += addresses.check(value, path, strict=strict)
-    if found is not None:
+    if found is not None and not errors:
         if f"IPv{found.version}" != kind:
             why = f"must be an {kind} address"
             errors.append(fielderrors.invalid(f"{frame.path}.addresses", value, why))
