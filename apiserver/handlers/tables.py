@@ -85,7 +85,7 @@ def transformed_list(
 def partial(obj: Object, version: str = "v1") -> Object:
     """Return the PartialObjectMetadata of an object. It is that of the internal type."""
     metadata = obj["metadata"]
-    written = _WRITTEN_TO_V1.get((obj.get("apiVersion"), obj.get("kind")))
+    written = _WRITTEN_TO_V1.get((obj.get("apiVersion", ""), obj.get("kind", "")))
     if written in (metadata.get("annotations") or ()):
         annotations = {k: v for k, v in metadata["annotations"].items() if k != written}
         metadata = {**metadata, "annotations": annotations}

@@ -150,7 +150,7 @@ class _Apply:
         with self._typed():
             yield from managedfields.update(
                 managed,
-                _empty(self.live),
+                {**self.typed.empty, **_empty(self.live)},
                 self.live,
                 typed=self.typed,
                 writer=writer,

@@ -118,6 +118,20 @@ async def test_the_creator_of_a_daemon_set_owns_the_generation_of_its_template(w
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_nobody_owns_zero_values_before_the_first_apply(web):
+    """The owner of what was there before is found in comparison with the zero value of the type."""
+    path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    made = await web.ask("POST", path, {"metadata": {"name": "zero"}, "spec": {}})
+    assert (made.code, "managedFields" in made.json["metadata"]) == (201, False)
+    assert made.json["spec"] == {"devices": {"requests": None}}
+    body = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "spec": {}}
+    applied = await web.ask(
+        "PATCH", f"{path}/zero?fieldManager=m", body, Content_Type="application/apply-patch+yaml"
+    )
+    assert [each["manager"] for each in applied.json["metadata"]["managedFields"]] == ["m"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_metadata_of_a_daemon_set_alone_have_no_generation_of_its_template(web):
     """They come from the internal type, which has a field for it."""
     template = {

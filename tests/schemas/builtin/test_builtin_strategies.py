@@ -246,6 +246,26 @@ def test_surprising_names_and_variables_are_warned_of(kinds):
     assert strategy.warnings_on_update(context, pod, pod) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "rolling", "unavailable"),
+    [
+        ("RollingUpdate", None, 1),
+        ("RollingUpdate", {}, 1),
+        ("OnDelete", {}, 0),
+        ("OnDelete", None, None),
+    ],
+)
+def test_a_rolling_update_of_a_daemon_set_has_both_numbers(kinds, kind, rolling, unavailable):
+    """They are 0 unless it is used: the internal type has no pointers to them."""
+    made = kinds.created(
+        "DaemonSet", workload(updateStrategy={"type": kind, "rollingUpdate": rolling})
+    )
+    found = made["spec"]["updateStrategy"].get("rollingUpdate")
+    assert found == (
+        None if unavailable is None else {"maxSurge": 0, "maxUnavailable": unavailable}
+    )
+
+
 def test_daemon_sets_count_their_templates(kinds):
     old = kinds.created("DaemonSet", workload())
     key = "deprecated.daemonset.template.generation"

@@ -81,9 +81,13 @@ def quarters(strategy: Object) -> None:
 
 
 def one_at_a_time(strategy: Object) -> None:
-    """Set the defaults of a DaemonSet's rolling update: maxUnavailable 1, maxSurge 0."""
+    """Set the defaults of a DaemonSet's rolling update: maxUnavailable 1, maxSurge 0. Without such
+    updates, the numbers that a rolling update lacks are 0, as the internal type has them."""
+    rolls = strategy.get("type") == "RollingUpdate"
+    if not rolls and strategy.get("rollingUpdate") is None:
+        return
     rolling = _rolling(strategy)
-    for member, value in (("maxUnavailable", 1), ("maxSurge", 0)):
+    for member, value in (("maxUnavailable", int(rolls)), ("maxSurge", 0)):
         if rolling.get(member) is None:
             rolling[member] = value
 
