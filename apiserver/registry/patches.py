@@ -139,6 +139,7 @@ class Apply(Update):
 
     __slots__ = ("_body", "creates", "sealed")
     keeps_owners = True
+    sets_undeclared = True  # those of a declared struct in one that preserves unknown fields
 
     def __init__(self, request: Request, patch: Patch) -> None:
         body, self.sealed = patch.value, Sealed()

@@ -36,6 +36,7 @@ class Scale(Update):
     again whatever version they name, because the Scale is made again."""
 
     __slots__ = ()
+    sets_undeclared = True  # the path of the replicas need not be declared
 
     def __init__(self, size: int = 0) -> None:
         super().__init__(size, names_version=False, reads_version=True)

@@ -22,14 +22,18 @@ async def of(write: Write, obj: Object) -> Object:
     if resource.converter is None:
         return await write.run(_to_be_stored, write, obj)
     size = _settle_numbers(obj)
-    return _fitting(write, await conversions.to_storage(resource, obj), obj, size)
+    stored = await conversions.to_storage(resource, obj)
+    if write.change.sets_undeclared:
+        resource.storage.fit(stored)
+    return _fitting(write, stored, obj, size)
 
 
 def _to_be_stored(write: Write, obj: Object) -> Object:
     size = _settle_numbers(obj)
     resource = write.request.resource
     stored = conversions.to_storage_at_once(resource, obj)
-    if write.entry is not None and write.entry.revision <= resource.since:
+    is_older = write.entry is not None and write.entry.revision <= resource.since
+    if is_older or write.change.sets_undeclared:
         resource.storage.fit(stored)  # parts of the stored object can come from another schema
     return _fitting(write, stored, obj, size)
 

@@ -89,6 +89,8 @@ class Change:
     sealed: Sealed = NOTHING_SEALED
     """The secret values of its body."""
     keeps_owners = False
+    sets_undeclared = False
+    """Whether the change can set fields of a custom resource that its schema does not declare."""
     """Whether an object that is too large with managedFields is refused instead of losing them."""
     creates = False
     """Whether it may create the object if it is not stored."""

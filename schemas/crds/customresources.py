@@ -65,8 +65,8 @@ class CustomServed(Served):
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
         """Set defaults and decode metadata; nulls are intended. An apply may set fields that are
-        pruned: those of a declared struct below a field that preserves unknown ones."""
-        self.schema.prune(obj)
+        pruned when the object is stored: those of a declared struct below a field that preserves
+        unknown ones."""
         self.schema.default(obj)
         obj["metadata"] = metadecoding.decode(obj["metadata"], [], lenient=True)
         return obj

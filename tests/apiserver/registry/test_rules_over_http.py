@@ -118,7 +118,7 @@ async def test_the_creator_of_a_daemon_set_owns_the_generation_of_its_template(w
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_nobody_owns_zero_values_before_the_first_apply(web):
+async def test_zero_values_have_no_owner_before_the_first_apply(web):
     """The owner of what was there before is found in comparison with the zero value of the type."""
     path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
     made = await web.ask("POST", path, {"metadata": {"name": "zero"}, "spec": {}})

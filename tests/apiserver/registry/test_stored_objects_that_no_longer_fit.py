@@ -276,6 +276,32 @@ async def test_an_apply_that_changes_nothing_sets_no_defaults_of_the_other_versi
         assert (answer.code, answer.json["spec"]) == (200, expected)
 
 
+async def test_what_is_pruned_is_pruned_when_an_object_is_stored(server, web):
+    """An apply sets an undeclared field of a struct in one that preserves unknown fields, and a
+    Scale undeclared replicas. Both change the object, and its generation, before that."""
+    made = two_versions("undeclared", "v1", later=False)
+    first, second = made["spec"]["versions"]
+    for version, properties in ((first, {"a": TEXT}), (second, {"a": TEXT, "n": INTEGER})):
+        schema = version["schema"]["openAPIV3Schema"]
+        schema["x-kubernetes-preserve-unknown-fields"] = True
+        schema["properties"]["spec"]["properties"] = properties
+        version["subresources"] = SCALED
+    await server.client.create(made)
+    await server.settled()
+    body = {**head("undeclared"), "metadata": {"name": "a"}, "spec": {"a": "x"}}
+    path = f"{place('undeclared')}/a"
+    assert (await web.ask("POST", place("undeclared"), body)).json["metadata"]["generation"] == 1
+    applied = {**body, "spec": {"n": 1}}
+    answer = await web.ask("PATCH", f"{path}?fieldManager=m", applied, Content_Type=APPLY)
+    assert (answer.json["metadata"]["generation"], answer.json["spec"]) == (2, {"a": "x"})
+    meta = {"name": "a", "resourceVersion": answer.json["metadata"]["resourceVersion"]}
+    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta}
+    scaled = await web.ask("PUT", f"{path}/scale", {**scale, "spec": {"replicas": 2}})
+    assert (scaled.code, scaled.json["spec"]) == (200, {})
+    read = await web.ask("GET", path)
+    assert (read.json["metadata"]["generation"], read.json["spec"]) == (3, {"a": "x"})
+
+
 async def test_a_write_of_a_scale_keeps_the_owners_of_versions_that_are_not_served(server, web):
     made = two_versions("unserved", "v2", later=False)
     for version in made["spec"]["versions"]:
