@@ -163,7 +163,7 @@ class _LineCompiler:
 
     def _step_of(self, parts: list[Part]) -> Step:
         if self._field == "self":
-            return _self_step(parts)
+            return _self_step(parts, self._place())
         if self._element == "[]":
             return self._items_step(parts)
         if self._element:
@@ -304,7 +304,8 @@ class _LineCompiler:
         """Return a function for the path of errors: the field, or the path of `at=` in its
         struct."""
         word = self._line.find("at")
-        name = self._field if word is None or word.value == "[]" else word.value
+        usual = "." if self._field == "self" else self._field
+        name = usual if word is None or word.value == "[]" else word.value
         if name == ".":
             return lambda frame: frame.prefix[:-1]
         if name.startswith("/"):
@@ -473,11 +474,11 @@ def _joined(checks: Sequence[tuple[Check, bool]]) -> Check:
     return every
 
 
-def _self_step(parts: list[Part]) -> Step:
+def _self_step(parts: list[Part], place: Callable[[Frame], str]) -> Step:
     check = _joined([(part.check, part.ends) for part in parts if part.check is not None])
 
     def step(frame: Frame, findings: Findings) -> None:
-        findings.extend(check(frame.obj, frame.path, frame) or ())
+        findings.extend(check(frame.obj, place(frame), frame) or ())
 
     return step
 

@@ -19,12 +19,6 @@ from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
 _MANAGER_SIZE = 63
-_MOST_INDEXES = 100_000
-"""The most completions of jobs with backoffLimitPerIndex, and the greatest parallelism of indexed
-jobs."""
-_MOST_FAILING = 10_000
-_MOST_RULES = 20
-_INDEXES_SIZE = 64 * 1024
 UID_LABEL = "batch.kubernetes.io/controller-uid"
 _SCHEDULING = ("affinity", "nodeSelector", "tolerations", "schedulingGates")
 
@@ -34,38 +28,6 @@ def manager(value: str, path: str, _frame: Frame) -> list[FieldError]:
     errors = names.domain_prefixed_path(value, path)
     if len(value) > _MANAGER_SIZE:
         errors.append(fielderrors.too_long(path, _MANAGER_SIZE))
-    return errors
-
-
-def many_indexes(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check limits of indexed jobs that depend on each other."""
-    if spec.get("completionMode") != "Indexed":
-        return []
-    errors = []
-    count, failing = spec.get("completions"), spec.get("maxFailedIndexes")
-    at_once = spec.get("parallelism")
-    if at_once is not None and at_once > _MOST_INDEXES:
-        why = f"must be less than or equal to {_MOST_INDEXES} when completion mode is Indexed"
-        errors.append(fielderrors.invalid(f"{path}.parallelism", at_once, why))
-    place = f"{path}.maxFailedIndexes"
-    if count is not None and failing is not None and failing > count:
-        why = "must be less than or equal to completions"
-        errors.append(fielderrors.invalid(place, failing, why))
-    if failing is not None and failing > _MOST_INDEXES:
-        why = f"must be less than or equal to {_MOST_INDEXES}"
-        errors.append(fielderrors.invalid(place, failing, why))
-    if count is None or count <= _MOST_INDEXES or spec.get("backoffLimitPerIndex") is None:
-        return errors
-    if failing is None:
-        why = f"must be specified when completions is above {_MOST_INDEXES}"
-        errors.append(fielderrors.required(place, why))
-    why = (
-        f"must be less than or equal to {_MOST_FAILING} when completions are above "
-        f"{_MOST_INDEXES} and used with backoff limit per index"
-    )
-    for member, value in (("parallelism", at_once), ("maxFailedIndexes", failing)):
-        if value is not None and value > _MOST_FAILING:
-            errors.append(fielderrors.invalid(f"{path}.{member}", value, why))
     return errors
 
 
@@ -232,54 +194,34 @@ def _without_resources(pod: Object) -> Object:
 # ------------------------------------------------------------------------------- success policies
 
 
-def success_policy(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the rules of a success policy, which only indexed jobs can have
-    (validateSuccessPolicy)."""
-    policy, place = spec.get("successPolicy"), f"{path}.successPolicy"
-    if policy is None:
-        return []
-    if spec.get("completionMode") != "Indexed":
-        shown = internal.value("batch.SuccessPolicy", policy)
-        return [fielderrors.invalid(place, shown, "requires indexed completion mode")]
-    rules, errors = policy.get("rules") or [], []
-    if not rules:
-        why = "at least one rules must be specified when the successPolicy is specified"
-        errors.append(fielderrors.required(f"{place}.rules", why))
-    if len(rules) > _MOST_RULES:
-        errors.append(fielderrors.too_many(f"{place}.rules", len(rules), _MOST_RULES))
-    for index, rule in enumerate(rules):
-        errors += _success_rule(rule, spec.get("completions") or 0, f"{place}.rules[{index}]")
-    return errors
+def succeeded_indexes(value: str, path: str, frame: Frame) -> list[FieldError]:
+    """Return an error if a list of indexes does not have its form, or they are too large."""
+    try:
+        frame.facts["indexes"] = _count_indexes(value, _completions(frame))
+    except ValueError as error:
+        return [fielderrors.invalid(path, value, f"error parsing succeededIndexes: {error}")]
+    return []
 
 
-def _success_rule(rule: Object, completions: int, path: str) -> list[FieldError]:
-    indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
-    errors, total = [], 0
-    if indexes is None and count is None:
-        why = "at least one of succeededCount or succeededIndexes must be specified"
-        errors.append(fielderrors.required(path, why))
-    if indexes is not None:
-        place = f"{path}.succeededIndexes"
-        if len(indexes) > _INDEXES_SIZE:
-            errors.append(fielderrors.too_long(place, _INDEXES_SIZE))
-        try:
-            total = _count_indexes(indexes, completions)
-        except ValueError as error:
-            why = f"error parsing succeededIndexes: {error}"
-            errors.append(fielderrors.invalid(place, indexes, why))
-    if count is None:
-        return errors
-    place = f"{path}.succeededCount"
-    if count < 0:
-        errors.append(fielderrors.invalid(place, count, "must be greater than or equal to 0"))
-    bounds = [(completions, "specified completions")]
-    if indexes is not None:
-        bounds.append((total, "indexes in the specified succeededIndexes field"))
-    for bound, what in bounds:
-        if count > bound:
-            why = f"must be less than or equal to {bound} (the number of {what})"
-            errors.append(fielderrors.invalid(place, count, why))
-    return errors
+def succeeded_count(value: int, path: str, frame: Frame) -> list[FieldError]:
+    """Check that a number of indexes is not higher than that of all indexes, or of those in
+    succeededIndexes."""
+    bounds = [(_completions(frame), "specified completions")]
+    if frame.obj.get("succeededIndexes") is not None:
+        found = frame.facts.get("indexes", 0)
+        bounds.append((found, "indexes in the specified succeededIndexes field"))
+    return [
+        fielderrors.invalid(
+            path, value, f"must be less than or equal to {bound} (the number of {noun})"
+        )
+        for bound, noun in bounds
+        if value > bound
+    ]
+
+
+def _completions(frame: Frame) -> int:
+    job = frame.outer("completionMode")
+    return (job.obj.get("completions") or 0) if job is not None else 0
 
 
 def _count_indexes(text: str, completions: int) -> int:

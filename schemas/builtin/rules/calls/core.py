@@ -15,14 +15,12 @@ from inkube.schemas.golang import gojson, gotext, unmarshal
 from inkube.schemas.gotypes import internal
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
-from inkube.schemas.objects import semantically_same as same
 
 MAX_SIZE = 1024 * 1024
 """The largest size of all values of a Secret or ConfigMap together, in bytes."""
 _MAX_MILLI = (2**63 - 1) // 1000
 """The largest amount that has thousandths as an int64 (resource.MaxMilliValue)."""
 _FEATURE = re.compile(r"[A-Z][A-Za-z0-9]*(/[A-Za-z0-9]+)*")
-_WHEN_SET = "field is immutable when `immutable` is set"
 
 # ConfigMaps and Secrets
 
@@ -48,19 +46,6 @@ def secret_size(value: dict[str, str], path: str, _frame: Frame) -> list[FieldEr
 
 def _bytes(data: dict[str, str]) -> int:
     return sum(len(base64.b64decode(text or "")) for text in data.values())
-
-
-def frozen(value: Object, _path: str, frame: Frame) -> list[FieldError]:
-    """Report changes of an immutable object. `immutable` itself cannot be unset."""
-    old = frame.old or {}
-    if not old.get("immutable"):
-        return []
-    errors = [] if value.get("immutable") else [fielderrors.forbidden("immutable", _WHEN_SET)]
-    return errors + [
-        fielderrors.forbidden(member, _WHEN_SET)
-        for member in ("data", "binaryData")
-        if not same(value.get(member), old.get(member))
-    ]
 
 
 def fold_plain_texts(obj: Object) -> None:

@@ -469,20 +469,6 @@ def escalation(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     return [fielderrors.invalid(path, shown, why) for why in problems]
 
 
-def seccomp_profile(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that a seccomp profile has a valid file if its type is Localhost, and none otherwise
-    (validateSeccompProfileField)."""
-    place, local = f"{path}.localhostProfile", value.get("localhostProfile")
-    if value.get("type") == "Localhost":
-        if local is not None:
-            return _descending(local, place)
-        return [fielderrors.required(place, "must be set when seccomp type is Localhost")]
-    if local is None:
-        return []
-    shown = internal.value("core.SeccompProfile", value)
-    return [fielderrors.invalid(place, shown, "can only be set when seccomp type is Localhost")]
-
-
 def default_proc_mounts(spec: Object, old: Object | None) -> None:
     """Set each procMount to Default, unless the old pod has another one
     (dropDisabledProcMountField)."""

@@ -247,8 +247,7 @@ def changes_names(member: str, frame: Frame) -> bool:
 
 
 def _amounts(container: Object | None, member: str) -> dict[str, str]:
-    found: dict[str, str] = ((container or {}).get("resources") or {}).get(member) or {}
-    return found
+    return _members((container or {}).get("resources"), member)
 
 
 def loses_resources(member: str, frame: Frame) -> bool:
@@ -303,15 +302,9 @@ def _old_of(container: Object, member: str, frame: Frame) -> Object:
 
 
 def _without_resizable(container: Object) -> Object:
-    resources = {
-        member: {
-            name: amount
-            for name, amount in ((container.get("resources") or {}).get(member) or {}).items()
-            if name not in _RESIZABLE
-        }
-        for member in ("limits", "requests")
-    }
-    return {**container, "resources": {**(container.get("resources") or {}), **resources}}
+    resources = container.get("resources")
+    fixed = {member: _unresizable(resources, member) for member in ("limits", "requests")}
+    return {**container, "resources": {**(resources or {}), **fixed}}
 
 
 def pod_resources_resized(value: Object, path: str, frame: Frame) -> list[FieldError]:
@@ -401,9 +394,9 @@ def _unresizable(resources: Object | None, member: str) -> dict[str, str]:
 def _with_old_resources(container: Object) -> Object:
     """Return a container without the cpu and memory of its resources, and without its claims, which
     upstream ignores here (dropCPUMemoryResourcesFromContainer)."""
-    resources = container.get("resources")
-    fixed = {member: _unresizable(resources, member) for member in ("limits", "requests")}
-    return {**container, "resources": fixed}
+    made = _without_resizable(container)
+    made["resources"].pop("claims", None)
+    return made
 
 
 # statuses

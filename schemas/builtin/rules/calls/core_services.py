@@ -15,7 +15,6 @@ _HINTS = "service.kubernetes.io/topology-aware-hints"
 _MODE = "service.kubernetes.io/topology-mode"
 _RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
 _STICKY_SECONDS = 10_800
-_NOT_EXTERNAL = "may not be set for ExternalName services"
 _BALANCED = "may only be used when `type` is 'LoadBalancer'"
 _ONCE = "may not change once set"
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
@@ -114,15 +113,10 @@ def addresses_of_type(value: Object, path: str, _frame: Frame) -> list[FieldErro
         return [fielderrors.invalid(f"{path}.clusterIPs[0]", "None", why)]
     if kind != "ExternalName":
         return []
-    errors = [
-        fielderrors.forbidden(f"{path}.{member}", _NOT_EXTERNAL)
-        for member in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        if value.get(member) or (member == "ipFamilyPolicy" and value.get(member) is not None)
-    ]
     place, name = f"{path}.externalName", (value.get("externalName") or "").removesuffix(".")
     if not name:
-        return [*errors, fielderrors.required(place)]
-    return errors + [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
+        return [fielderrors.required(place)]
+    return [fielderrors.invalid(place, name, why) for why in names.subdomain(name)]
 
 
 def cluster_addresses(value: Object, path: str, frame: Frame) -> list[FieldError]:
