@@ -24,6 +24,7 @@ from inkube.apiserver.auth import Attributes as AuthorizationAttributes
 from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write, refused
 from inkube.schemas import releases, status
 from inkube.schemas.golang import quote
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 _ROLES = ("roles", "clusterroles")
@@ -75,7 +76,9 @@ class Escalation(Plugin):
         if role.get("aggregationRule") or (old or {}).get("aggregationRule"):
             held = self._roles.rules_for(request.user, request.namespace).rules
             if rules.uncovered(held, [EVERYTHING, EVERY_PATH]):
-                raise refused(write, "must have cluster-admin privileges to use an aggregationRule")
+                raise refused(
+                    write, "must have cluster-admin privileges to use the aggregationRule"
+                )
 
     async def _check_binding(self, write: Write, binding: Object) -> None:
         reference = binding.get("roleRef") or {}
@@ -89,6 +92,7 @@ class Escalation(Plugin):
             return
         if not target:
             raise status.unknown(f"unsupported role reference kind: {quote(kind)}")
+        _check_key(name, namespace if kind == "Role" else None)
         granted = self._roles.role_rules(reference, namespace)
         if granted is None:
             # as upstream, the look-up names the resource of the request
@@ -116,6 +120,18 @@ class Escalation(Plugin):
         if failure:
             why += f"; resolution errors: [{failure}]"
         raise refused(write, why)
+
+
+def _check_key(name: str, namespace: str | None) -> None:
+    """Raise StatusError 400 for a name or a namespace that no role can have (NamespaceKeyFunc).
+    `namespace` is None for a ClusterRole."""
+    if namespace == "":
+        raise status.bad_request("Namespace parameter required.")
+    if not name:
+        raise status.bad_request("Name parameter required.")
+    wrong = names.path_segment(name)
+    if wrong:
+        raise status.bad_request(f"Name parameter invalid: {quote(name)}: {';'.join(wrong)}")
 
 
 def _attempt(user: User) -> str:

@@ -97,6 +97,14 @@ class Authenticator:
         """Return whether the client of a request has shown a certificate."""
         return self.certificates and bool(request.get_extra_info("peercert"))
 
+    def review(self, text: str, audiences: Sequence[str]) -> VerifiedToken:
+        """Return the user of a request whose token is this text, as `verify`: the fallback for
+        spaces (registry/authentication/tokenreview)."""
+        token = bearer(f"Bearer {text}")
+        if not token and self.fallback is not None and self.anonymous_paths is None:
+            return VerifiedToken(self.fallback, tuple(audiences or self.accounts.audiences))
+        return self.verify(token, audiences)
+
     def verify(self, token: str, audiences: Sequence[str] = ()) -> VerifiedToken:
         """Return the user of a token for one of the audiences (none: the server's own).
 

@@ -14,6 +14,7 @@ from inkube.apiserver.auth import signatures
 from inkube.apiserver.registry import User, keys
 from inkube.schemas.golang import quote
 from inkube.schemas.lazy import Lazy
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.storage import BaseStore
 
@@ -176,9 +177,10 @@ def groups(namespace: str) -> tuple[str, ...]:
 
 
 def split_username(username: str) -> tuple[str, str] | None:
-    """Return namespace and name of `system:serviceaccount:NS:NAME`, or None for other names."""
-    namespace, colon, name = username.removeprefix(PREFIX).partition(":")
-    if not username.startswith(PREFIX) or not colon or not namespace or not name or ":" in name:
+    """Return namespace and name of `system:serviceaccount:NS:NAME`, or None for other names, and
+    for those that no account can have."""
+    namespace, _, name = username.removeprefix(PREFIX).partition(":")
+    if not username.startswith(PREFIX) or names.label(namespace) or names.subdomain(name):
         return None
     return namespace, name
 

@@ -10,7 +10,7 @@ from functools import partial
 from aiohttp import web
 
 from inkube.apiserver.handlers import Exchange
-from inkube.apiserver.registry import Registry, Request, Resource, changes, intake
+from inkube.apiserver.registry import Registry, Request, Resource, changes
 from inkube.apiserver.subresources import posted
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podstatus
@@ -122,6 +122,5 @@ class BindingHandler:
             request = asked._replace(resource=pods, served=version, subresource="binding")
         elif meta.get("name", "") != request.name:
             raise status.bad_request("name in URL does not match name in Binding object")
-        intake.check_namespace(request, binding)
         await self._binder.bind(request, binding, asked)
         return posted.success(exchange)

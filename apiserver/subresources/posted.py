@@ -36,7 +36,9 @@ async def read(
     sent = await exchange.engine.run(len(body), bodies.decode_kind, body, media, kind.kind)
     if sent.get("kind") in (None, kind.kind) and sent.get("apiVersion") in others:
         sent["apiVersion"] = kind.api_version
-    return request, intake.accept_kind(request, sent, kind)
+    obj = intake.accept_kind(request, sent, kind)
+    intake.check_namespace(request, obj)
+    return request, obj
 
 
 def success(exchange: Exchange) -> web.StreamResponse:

@@ -111,7 +111,7 @@ class Reviews:
         if not spec.get("token"):
             raise status.bad_request("token is required for TokenReview in authentication")
         try:
-            found = self._authenticator.verify(spec["token"], spec.get("audiences") or ())
+            found = self._authenticator.review(spec["token"], spec.get("audiences") or ())
         except TokenRefused as error:
             return {**obj, "status": {"user": {}, "error": str(error)}}
         result = {

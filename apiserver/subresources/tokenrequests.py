@@ -38,7 +38,8 @@ class TokenRequestHandler:
         names_uid: bool = True,
         max_seconds: float = 0,
     ) -> None:
-        """`max_seconds` limits the validity of tokens; 0 is no limit."""
+        """`names_uid` is whether tokens are for the uid of an account, which their metadata has.
+        `max_seconds` limits their validity; 0 is no limit."""
         self._max_seconds = int(max_seconds)
         self._registry = registry
         self._names_uid = names_uid
@@ -55,12 +56,11 @@ class TokenRequestHandler:
 
     async def _issue(self, request: Request, token_request: Object) -> Object:
         token_request = {"kind": KIND.kind, "apiVersion": KIND.api_version, **token_request}
-        token_request["status"] = {"token": "", "expirationTimestamp": None}
         write = self._registry.begin(request, token_request)
         managedfields.track_first(token_request, _typed(), ownership.writer(write, kind=KIND))
         await self._registry.chain.mutate(write)
         spec, names = token_request["spec"], token_request["metadata"]
-        _check_names(request, names)
+        _check_name(request, names)
         account = self._registry.get(request).value
         if self._names_uid:
             _check_uid(account, names)
@@ -73,6 +73,7 @@ class TokenRequestHandler:
             **({"uid": account["metadata"]["uid"]} if self._names_uid else {}),
             "creationTimestamp": meta.format_time(created),
         }
+        token_request["status"] = {"token": "", "expirationTimestamp": None}
         errors = _expiration(seconds)
         if errors:
             raise status.invalid(KIND.group, KIND.kind, "", errors)
@@ -154,13 +155,12 @@ def _typed() -> TypedSchema:
     return TypedSchema(table.schema(KIND), custom=False, empty=decoding.empty(KIND))
 
 
-def _check_names(request: Request, names: Object) -> None:
-    for member, expected in (("name", request.name), ("namespace", request.namespace)):
-        given = names.get(member)
-        if given and given != expected:
-            why = f"must match the service account {member} if specified"
-            error = fielderrors.invalid(f"metadata.{member}", given, why)
-            raise status.invalid(KIND.group, KIND.kind, request.name, [error])
+def _check_name(request: Request, names: Object) -> None:
+    given = names.get("name")
+    if given and given != request.name:
+        why = "must match the service account name if specified"
+        error = fielderrors.invalid("metadata.name", given, why)
+        raise status.invalid(KIND.group, KIND.kind, request.name, [error])
 
 
 def _check_uid(account: Object, names: Object) -> None:

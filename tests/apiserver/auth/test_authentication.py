@@ -146,6 +146,35 @@ async def test_a_token_is_for_the_account_with_the_uid_of_the_request(ask) -> No
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "code", "text"),
+    [
+        ({"metadata": {"namespace": "x"}}, 400, "does not match the namespace sent on the request"),
+        (
+            {"spec": {"boundObjectRef": {"apiVersion": "v1", "kind": "ConfigMap", "name": "x"}}},
+            400,
+            "cannot bind token to object of type /v1, Kind=ConfigMap",
+        ),
+    ],
+)
+async def test_a_token_is_requested_for_the_account_in_the_path(ask, change, code, text) -> None:
+    await ask("POST", ACCOUNTS, BOT)
+    answer = await ask("POST", f"{ACCOUNTS}/bot/token", {**TOKEN, **change})
+    assert answer[0] == code
+    assert text in answer[1]["message"]
+
+
+async def test_a_token_review_reads_a_token_as_a_header(ask) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview"}
+    found = {}
+    for token in (" ", "user-token ", " user-token", "wrong"):
+        path = "/apis/authentication.k8s.io/v1/tokenreviews"
+        _, body = await ask("POST", path, {**review, "spec": {"token": token}})
+        found[token] = body["status"]["user"].get("username")
+    nobody = "system:anonymous"
+    assert found == {" ": nobody, "user-token ": "plain-user", " user-token": nobody, "wrong": None}
+
+
 async def test_a_changed_token_is_not_authenticated(ask) -> None:
     head, claims, signature = (await issued(ask)).split(".")
     other = ("A" if signature[0] != "A" else "B") + signature[1:]

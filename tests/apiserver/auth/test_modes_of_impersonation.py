@@ -172,3 +172,12 @@ def test_keys_of_extra_values_are_unescaped_as_a_whole_or_not_at_all(name: str, 
     user = impersonation.read(headers)
     assert user is not None
     assert user.extra == ((key, ("v",)),)
+
+
+@pytest.mark.parametrize("name", ["E:sa", "e:SA", ":sa", "e:", "e:s:a", "e"])
+def test_names_that_no_account_can_have_are_those_of_users(name: str) -> None:
+    authorizer = Authorizer(every_mode)
+    user, verb = become(User(f"system:serviceaccount:{name}"), authorizer)
+    assert verb == "impersonate:user-info"
+    assert user.groups == ("system:authenticated",)
+    assert {each.resource for each in authorizer.asked} == {"pods", "users"}

@@ -75,6 +75,30 @@ async def test_a_binding_takes_the_roles_rights_or_the_verb_bind(ask) -> None:
     assert (await ask("POST", path, wanted, token="user-token"))[0] == 201
 
 
+async def test_a_binding_to_what_no_role_can_be_is_invalid(ask) -> None:
+    await grant(ask, WRITE_ROLES)
+    path, found = f"{RBAC}/clusterrolebindings", {}
+    for kind, name in (("ClusterRole", ""), ("ClusterRole", "a/b"), ("Role", "a")):
+        body = {**binding("b", name), "roleRef": {"kind": kind, "name": name}}
+        code, answer = await ask("POST", path, body, token="user-token")
+        assert code == 400
+        found[kind, name] = answer["message"]
+    assert [*found.values()] == [
+        "Name parameter required.",
+        """Name parameter invalid: "a/b": may not contain '/'""",
+        "Namespace parameter required.",
+    ]
+
+
+async def test_only_administrators_aggregate_roles(ask) -> None:
+    await grant(ask, WRITE_ROLES, PODS)
+    gathers = {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}
+    whole = role("whole", aggregationRule=gathers)
+    code, body = await ask("POST", f"{RBAC}/clusterroles", whole, token="user-token")
+    assert code == 403
+    assert body["message"].endswith("must have cluster-admin privileges to use the aggregationRule")
+
+
 async def test_an_update_is_checked_too(ask) -> None:
     await grant(ask, WRITE_ROLES)
     path = f"{RBAC}/clusterroles/given"
