@@ -348,15 +348,11 @@ def _covers_namespace(rule: Object, namespace: str) -> bool:
 def _matches_path(rule: Object, info: RequestInfo) -> bool:
     return any(
         _has(one.get("verbs"), info.verb)
-        and any(_is_path(pattern, info.path) for pattern in one.get("nonResourceURLs") or ())
+        and any(
+            requests.is_path(pattern, info.path) for pattern in one.get("nonResourceURLs") or ()
+        )
         for one in rule.get("nonResourceRules") or ()
     )
-
-
-def _is_path(pattern: str, path: str) -> bool:
-    if pattern.endswith("*"):
-        return path.startswith(pattern[:-1])
-    return pattern == path
 
 
 def _has(values: Sequence[str] | None, value: str) -> bool:

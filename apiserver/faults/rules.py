@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.faults.injections import Gate, Hold, Injection, WatchFault
+from inkube.apiserver.http import requests
 from inkube.schemas import selectors, status
 from inkube.schemas.definitions import Names
 from inkube.schemas.notation import Notation
@@ -121,7 +122,7 @@ class Rule:
         """Return whether all other conditions match, after `may_match` returned True."""
         match = self._match
         if not facts.resource:
-            if not any(_names_path(url, facts.path) for url in match["nonResourceURLs"]):
+            if not any(requests.is_path(url, facts.path) for url in match["nonResourceURLs"]):
                 return False
         elif not (
             _lists(match.get("namespaces"), facts.namespace)
@@ -255,10 +256,6 @@ def _is_named(notation: Notation, facts: RequestFacts, names: Names | None) -> b
     return notation.subresource == facts.subresource and notation.means(
         facts.group, names or Names(facts.resource, "")
     )
-
-
-def _names_path(url: str, path: str) -> bool:
-    return path.startswith(url[:-1]) if url.endswith("*") else url == path
 
 
 def _refusal(answer_spec: Object, facts: RequestFacts) -> status.StatusError:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, cast
 
+from inkube.apiserver.http import requests
 from inkube.apiserver.http.requests import RequestInfo
 from inkube.apiserver.registry import User
 from inkube.schemas import fielderrors, golang
@@ -197,7 +198,9 @@ def _matches(rule: Object, info: RequestInfo, user: User | None) -> bool:
     if rule.get("namespaces") or rule.get("resources"):
         return info.is_resource and _matches_resource(rule, info)
     urls = rule.get("nonResourceURLs") or ()
-    return not urls or (not info.is_resource and any(_matches_path(url, info.path) for url in urls))
+    return not urls or (
+        not info.is_resource and any(requests.is_path(url, info.path) for url in urls)
+    )
 
 
 def _matches_resource(rule: Object, info: RequestInfo) -> bool:
@@ -219,7 +222,3 @@ def _matches_resource(rule: Object, info: RequestInfo) -> bool:
         if patterns & set(entry["resources"]):
             return True
     return not resources
-
-
-def _matches_path(url: str, path: str) -> bool:
-    return path.startswith(url[:-1]) if url.endswith("*") else url == path

@@ -120,6 +120,11 @@ def _address(text: str) -> str:
         return ""
 
 
+def is_path(pattern: str, path: str) -> bool:
+    """Return whether a path is the one in a rule, or begins as one that ends with `*`."""
+    return path.startswith(pattern[:-1]) if pattern.endswith("*") else pattern == path
+
+
 def raw_target(request: web.BaseRequest) -> str:
     """Return the target of a request as its client sent it, for messages that repeat it."""
     return request.raw_path
