@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -41,8 +42,16 @@ _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "obj
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Runs at the same time.")  # fmt: skip
 @click.option("--only", multiple=True, help="Run the plans whose names match these patterns.")
-@click.option("--category", multiple=True, type=click.Choice(_CATEGORIES), help="Kinds of plans.")
-@click.option("-x", "--exitfirst", is_flag=True, help="Stop at the first certain finding.")
+@click.option(
+    "--category",
+    "categories",
+    multiple=True,
+    type=click.Choice(_CATEGORIES),
+    help="Kinds of plans.",
+)
+@click.option(
+    "-x", "--exitfirst", "exit_first", is_flag=True, help="Stop at the first certain finding."
+)
 @click.option("--seed", type=int, help="Run the plans in a random order.")
 @click.option("--shrink", type=click.IntRange(0, 1000), default=8, show_default=True,
               help="The most smaller cases to try for a finding.")  # fmt: skip
@@ -54,21 +63,16 @@ _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "obj
 )
 def explore_command(
     words: tuple[str, ...],
+    *,
     objects: tuple[Path, ...],
     definitions: tuple[Path, ...],
     agent: tuple[str, ...],
-    budget: float,
-    jobs: int,
-    only: tuple[str, ...],
-    category: tuple[str, ...],
-    seed: int | None,
-    shrink: int,
     shape: str,
     output: Path | None,
-    *,
     suite: bool,
     workloads: bool,
-    exitfirst: bool,
+    categories: tuple[str, ...],
+    **limits: Any,
 ) -> None:
     """Run a controller under crashes, faults and races, and compare where it ends.
 
@@ -99,11 +103,8 @@ def explore_command(
             raise click.UsageError("give the file of a scenario, or --objects and a command")
         if not words:
             raise click.UsageError("give the command of the controller after `--`")
-        limits = Limits(
-            budget, jobs=jobs, only=only, categories=frozenset(category), exit_first=exitfirst,
-            seed=seed, shrink=shrink,
-        )  # fmt: skip
-        found = explore.explore(chosen, limits, _progress)
+        limits["categories"] = frozenset(categories)
+        found = explore.explore(chosen, Limits(**limits), _progress)
     except (explore.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -121,12 +122,7 @@ def _as_json(imported: Imported) -> dict[str, Any]:
         "revision": dump.revision,
         "objects": counts.by_kind,
         "logs": imported.logs,
-        "added": counts.added,
-        "changed": counts.changed,
-        "deleted": counts.deleted,
-        "unchanged": counts.unchanged,
-        "kept": counts.kept,
-        "renumbered": counts.renumbered,
+        **{name: number for name, number in asdict(counts).items() if name != "by_kind"},
         "withoutDefinition": list(imported.generated),
         "notRead": [line._asdict() for line in imported.findings],
     }

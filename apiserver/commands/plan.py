@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -47,7 +48,9 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
     "--field-manager", default="", help="The manager of applied fields; by default, kubectl's."
 )
 @click.option("--client-side", is_flag=True, help="Apply as kubectl does without --server-side.")
-@click.option("--force-conflicts", is_flag=True, help="Take fields from other field managers.")
+@click.option(
+    "--force-conflicts", "force", is_flag=True, help="Take fields from other field managers."
+)
 @click.option("--prune", default="", metavar="LABELS", help="Delete other objects with labels.")
 @click.option(
     "--call-webhooks",
@@ -56,7 +59,7 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 )
 @click.option(
     "--service-address",
-    "services",
+    "service_addresses",
     multiple=True,
     metavar="NAMESPACE/NAME=HOST:PORT",
     help="With --call-webhooks: the address of a Service of webhooks. Repeat it for more.",
@@ -87,27 +90,19 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
 @click.pass_context
 def plan_command(
     called: click.Context,
+    /,
     paths: tuple[str, ...],
     *,
     data: Path,
     context: str | None,
     kubeconfig: Path | None,
-    namespace: str,
-    user: str,
-    groups: tuple[str, ...],
-    field_manager: str,
-    client_side: bool,
-    force_conflicts: bool,
-    prune: str,
-    call_webhooks: bool,
-    services: tuple[str, ...],
     workloads: bool,
-    kubernetes_version: str,
     show_secrets: bool,
     out: Path | None,
     saved: Path | None,
     target: str | None,
     output: str,
+    **members: Any,
 ) -> None:
     """Show what applying objects would change, without changing anything.
 
@@ -124,22 +119,11 @@ def plan_command(
         sys.exit(_apply(saved, kubeconfig, target))
     if not paths:
         raise click.UsageError("name the objects with -f, or a saved plan with --apply")
-    if client_side and force_conflicts:
+    options = PlanOptions(**members)
+    if options.client_side and options.force:
         raise click.UsageError("--client-side finds no conflicts: leave out --force-conflicts")
     if target is not None:
         raise click.UsageError("--context belongs to --apply; use --from-cluster CONTEXT")
-    options = PlanOptions(
-        field_manager=field_manager,
-        client_side=client_side,
-        namespace=namespace,
-        force=force_conflicts,
-        user=user,
-        groups=groups,
-        prune=prune,
-        kubernetes_version=kubernetes_version,
-        call_webhooks=call_webhooks,
-        service_addresses=services,
-    )
     if context is None and not data.exists():
         raise click.ClickException(
             f"{data}: no such file; name the cluster with --data FILE or --from-cluster CONTEXT"

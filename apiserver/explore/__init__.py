@@ -6,7 +6,8 @@ where it ends (`states`). `planning` derives plans from that: one disturbance ea
 `runs` runs each plan on a new server. `judges` compares the end of a run with the undisturbed one,
 and `reports` describes what differs. `controllers` starts and kills controllers. Controllers of the
 server itself, such as kinds declared in Python, are run by `inprocess`, with the plans of
-`momentplans`. Test suites are run once for each plan by `suites`. `runners` chooses the way.
+`momentplans`. Test suites are run once for each plan by `suites`. `stepping` is common to these
+three, and `runners` chooses among them.
 
 The method is that of Sieve (OSDI 2022) and Acto (SOSP 2023), without changes to the controller.
 Input: a scenario. Output: findings. The command `inkube explore` and `inkube.testing` call it.

@@ -7,7 +7,6 @@ requests of controllers fail, or wait. The clock jumps over times in which nothi
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Iterator
@@ -15,14 +14,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 
-from inkube.apiserver import manifests
-from inkube.apiserver.explore import acting, actions, invariants, space
+from inkube.apiserver.explore import acting, actions, space
 from inkube.apiserver.explore.objectplans import Space
 from inkube.apiserver.explore.plans import Moment, Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
-from inkube.apiserver.explore.states import State
-from inkube.apiserver.manifests import ManifestError
+from inkube.apiserver.explore.stepping import SteppedRun, install, recorded
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience
@@ -47,9 +44,7 @@ async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
     """Return the state before the first step, with definitions, their objects and what controllers
     make of them, and other values for the objects of the steps. Raises ManifestError."""
     async with APIServer(_options(scenario, None, None)) as server:
-        found = manifests.read(scenario.definitions)
-        await manifests.install(server.client, found, server.settled)
-        await server.parts.defaults.create_all()  # not only in runs that ask for one of them
+        await install(server, scenario)
         with acting.counted(server) as changes:
             await _Run(scenario, server, TestLog(), changes, None, None).converge(0)
         return await server.snapshot(), await space.of_steps(server, scenario.steps)
@@ -59,21 +54,17 @@ async def run(
     scenario: Scenario, start: Snapshot, plan: Plan | None = None, expected: Expected | None = None
 ) -> Result:
     """Run a scenario from the state `start`, or, if the plan has a moment, the rest of it."""
-    log = TestLog()
+    log, result = TestLog(), Result()
     moment = plan.moment if plan is not None else None
     taken = start.taken
     if moment is not None:
         start, taken = _at(start, moment), moment.time
     with _errors() as errors:
-        async with APIServer(_options(scenario, start, taken)) as server:
-            objects = acting.objects(server) if scenario.rules else []
-            with contextlib.closing(log.record(server.store)), acting.counted(server) as changes:
-                result = await _Run(scenario, server, log, changes, plan, expected).whole()
-                result.snapshot = await server.snapshot()
-                history = log.history()
-                result.history = [str(change).strip() for change in history]
-                result.overwritten = acting.unlabelled(history, scenario.steps)
-                result.broken = invariants.broken(scenario.rules, objects, history)
+        async with (
+            APIServer(_options(scenario, start, taken)) as server,
+            recorded(server, scenario, log, result) as changes,
+        ):
+            await _Run(scenario, server, log, changes, plan, expected).whole(result)
     result.errors = errors
     return result
 
@@ -92,45 +83,21 @@ def _at(whole: Snapshot, moment: Moment) -> Snapshot:
     return replace(whole, log=whole.log._replace(records=records), taken=moment.time)
 
 
-class _Run:
-    def __init__(
-        self,
-        scenario: Scenario,
-        server: APIServer,
-        log: TestLog,
-        changes: acting.Changes,
-        plan: Plan | None,
-        expected: Expected | None,
-    ) -> None:
-        self._scenario = scenario
-        steps = (plan.steps if plan is not None else ()) or scenario.steps
-        self._steps = [actions.by_the_clock(step) for step in steps]
-        self._server = server
-        self._log = log
-        self._counted = changes
-        self._plan = plan
-        self._expected = expected
-
-    async def whole(self) -> Result:
+class _Run(SteppedRun):
+    async def whole(self, result: Result) -> None:
         """Run the steps. Ends with the first that does not end as expected."""
-        result = Result()
-        plan, steps = self._plan, self._steps
-        moment = plan.moment if plan is not None else None
-        try:
+        moment = self._plan.moment if self._plan is not None else None
+        with self._ending(result):
             index = moment.step if moment is not None else 0
-            while index < len(steps):
+            while index < len(self._steps):
                 index = await self._step(index, result, is_done=moment is not None)
                 moment = None
                 if not result.steps[-1].converged:
                     break
-        except (StatusError, ManifestError, OSError, TimeoutError) as error:
-            result.error = f"{type(error).__name__}: {error}"
-            result.is_refused = isinstance(error, StatusError | ManifestError)
-        return result
 
     async def _step(self, index: int, result: Result, *, is_done: bool) -> int:
         """Carry out a step, unless it `is_done` before the restart. Returns the next one."""
-        began, before, counted = time.monotonic(), len(self._log.history()), self._changes()
+        began, before, counted = time.monotonic(), len(self._log.history()), self._changes.number
         plan = self._plan if self._plan is not None and self._plan.step == index else None
         if not is_done:
             async with acting.faults(self._server, plan.faults if plan else ()) as names:
@@ -139,10 +106,10 @@ class _Run:
                     await asyncio.sleep(0)  # the informers notice it
                     acting.advance(self._server, JUMPS[0])  # and watch again after a while
                     result.struck = await self._is_met(plan, names[0])
-                await acting.act(self._server, self._steps[index])
+                await self._act(index)
                 acted = self._server.store.revision, self._server.clock.now()
                 if plan is not None and plan.unobserved and plan.then == "next":
-                    await acting.act(self._server, self._steps[index + 1])
+                    await self._act(index + 1)
                 elif plan is not None and names and not plan.unobserved:
                     result.struck = await self._disturbed(plan, names[0])
         else:
@@ -150,7 +117,7 @@ class _Run:
         if plan is not None and plan.then == "next":
             index += 1
             if not plan.faults:
-                await acting.act(self._server, self._steps[index])
+                await self._act(index)
         converged = await self.converge(index)
         if plan is not None and plan.later_seconds and converged:
             acting.advance(self._server, plan.later_seconds)
@@ -160,7 +127,7 @@ class _Run:
             StepResult(
                 self._state(), [], converged, time.monotonic() - began, index,
                 frozenset(acting.named(each.object) for each in changes if each.type == "DELETED"),
-                writes=self._changes() - counted,
+                writes=self._changes.number - counted,
                 revisions=range(acted[0], self._server.store.revision + 1),
                 acted=acted[1],
             )
@@ -172,7 +139,7 @@ class _Run:
         whether one did."""
         is_struck = await self._is_met(plan, fault)
         if plan.then == "next":
-            await acting.act(self._server, self._steps[plan.step + 1])
+            await self._act(plan.step + 1)
         elif is_struck:
             await acting.interfere(self._server, plan)
         await acting.end_fault(self._server, fault)
@@ -204,34 +171,27 @@ class _Run:
 
     async def _is_quiet(self) -> bool:
         """Move the clock by all jumps. Returns whether nothing changed meanwhile."""
-        before = self._changes()
+        before = self._changes.number
         for seconds in JUMPS:
             acting.advance(self._server, seconds)
-            if not await self._settled() or self._changes() != before:
+            if not await self._settled() or self._changes.number != before:
                 return False
         return True
 
     async def _settled(self) -> bool:
         """Wait until controllers come to rest. Returns False if they write without end."""
-        most = self._changes() + MOST_CHANGES
+        most = self._changes.number + MOST_CHANGES
         settled = asyncio.ensure_future(self._server.settled(patience.limit(SETTLED_SECONDS)))
         try:
-            while not settled.done() and self._changes() < most:
+            while not settled.done() and self._changes.number < most:
                 await asyncio.wait([settled], timeout=LOOK_SECONDS)
             return settled.done() and settled.exception() is None
         finally:
             settled.cancel()
             await asyncio.gather(settled, return_exceptions=True)
 
-    def _changes(self) -> int:
-        """Return the number of changes that belong to the end state."""
-        return self._counted.number
-
-    def _is_as_expected(self, index: int) -> bool:
-        return self._expected is None or self._expected.is_reached(index, self._state())
-
-    def _state(self) -> State:
-        return acting.state(self._server, self._scenario.ignore)
+    async def _act(self, index: int) -> None:
+        await acting.act(self._server, actions.by_the_clock(self._steps[index]))
 
 
 def _is_injected(error: BaseException) -> bool:

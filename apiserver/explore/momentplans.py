@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from inkube.apiserver.explore.moments import Change, changes
 from inkube.apiserver.explore.planning import (
-    DAY,
     HELD_SECONDS,
+    days,
     foreign,
     shown_otherwise,
     unobserved,
 )
-from inkube.apiserver.explore.plans import Category, Moment, Plan, Then
+from inkube.apiserver.explore.plans import Category, Moment, Plan, Then, in_turns
 from inkube.apiserver.explore.results import Result
 from inkube.apiserver.explore.scenarios import Scenario
 from inkube.schemas.objects import Object
@@ -38,12 +38,11 @@ def plans(scenario: Scenario, reference: Result, others: Sequence[Plan] = ()) ->
         _errors(found),
         _races(found),
         unobserved(scenario, resources, inside),
-        _times(scenario),
+        days(scenario),
         others,
         shown_otherwise(scenario, resources, inside),
     ]
-    mixed = itertools.zip_longest(*by_category)
-    return [plan for row in mixed for plan in row if plan is not None]
+    return in_turns(by_category)
 
 
 def with_moment(plan: Plan, derived: Sequence[Plan]) -> Plan | None:
@@ -104,15 +103,11 @@ def _races(changes: Sequence[Change]) -> Iterator[Plan]:
             yield replace(plan, foreign=foreign(each.object, namespace))
 
 
-def _times(scenario: Scenario) -> Iterator[Plan]:
-    for index, step in enumerate(scenario.steps):
-        yield Plan(f"a day passes after {step.text!r}", "time", index, later_seconds=DAY)
-
-
 def _held(name: str, category: Category, each: Change, then: Then, moment: str) -> Plan:
     fault = {**_fault(each), "hold": {"moment": moment, "seconds": HELD_SECONDS}}
     meta = each.object["metadata"]
-    target = _resource(each), meta.get("namespace", ""), meta["name"]
+    resource = f"{each.object['apiVersion']}/{each.plural}"
+    target = resource, meta.get("namespace", ""), meta["name"]
     return Plan(name, category, each.moment.step, (fault,), then, target)
 
 
@@ -123,17 +118,12 @@ def _failing(name: str, each: Change, effect: Object) -> Plan:
 def _fault(each: Change) -> Object:
     """Return the spec of a Fault that meets one change by a controller of the server."""
     meta = each.object["metadata"]
-    whole = each.resource
     match: Object = {
         "verbs": _VERBS[each.verb],
-        "resources": [f"{whole}{end}" for end in _SUBRESOURCES],
+        "resources": [f"{each.resource}{end}" for end in _SUBRESOURCES],
     }
     if meta.get("namespace"):
         match["namespaces"] = [meta["namespace"]]
     if not meta.get("generateName"):
         match["names"] = [meta["name"]]
     return {"match": match, "when": {"skip": each.number - 1, "times": 1}, "controllers": True}
-
-
-def _resource(each: Change) -> str:
-    return f"{each.object['apiVersion']}/{each.plural}"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from inkube.apiserver.explore import actions
 from inkube.apiserver.explore.actions import Action
-from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.plans import Plan, in_turns
 from inkube.apiserver.explore.space import Changed
 
 WALKS = 4
@@ -22,9 +22,7 @@ Space = Mapping[int, Sequence[Sequence[Changed]]]
 
 def plans(steps: Sequence[Action], space: Space, seed: int | None) -> list[Plan]:
     """Return the plans of all steps, those that find most first. The seed selects the walks."""
-    by_step = [_of_step(steps, index, space[index], seed) for index in sorted(space)]
-    mixed = itertools.zip_longest(*by_step)
-    return [plan for row in mixed for plan in row if plan is not None]
+    return in_turns(_of_step(steps, index, space[index], seed) for index in sorted(space))
 
 
 def _of_step(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from inkube.apiserver.explore import moments
 from inkube.apiserver.explore.observations import Lease, Occurrence, Read, Write, created
-from inkube.apiserver.explore.plans import Category, Plan, Then
+from inkube.apiserver.explore.plans import Category, Plan, Then, in_turns
 from inkube.apiserver.explore.results import Result
 from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.explore.states import LABEL
@@ -56,8 +56,7 @@ def plans(
         _leases(scenario, reference.leases),
         _refused(scenario),
     ]
-    mixed = itertools.zip_longest(*by_category)
-    return [plan for row in mixed for plan in row if plan is not None]
+    return in_turns(by_category)
 
 
 def _crashes(writes: Sequence[Occurrence]) -> Iterator[Plan]:
@@ -146,11 +145,15 @@ def _stales(
 def _stale(resource: str, changes: int) -> tuple[Object, ...]:
     """Return the Faults that show a collection as it was, until a watch tells what followed."""
     lists = {"resources": [resource], "verbs": ["list"]}
-    watches = {"resources": [resource], "verbs": ["watch"]}
     return (
         {"match": lists, "when": {"times": 1}, "stale": {"changes": changes}},
-        {"match": watches, "when": {"times": 1}, "hold": {"seconds": 1.0}},
+        {**of_watch(resource), "when": {"times": 1}, "hold": {"seconds": 1.0}},
     )
+
+
+def of_watch(resource: str) -> Object:
+    """Return the part of a Fault that says that it meets watches of a resource."""
+    return {"match": {"verbs": ["watch"], "resources": [resource]}}
 
 
 def unobserved(
@@ -160,13 +163,9 @@ def unobserved(
     watch is behind, and ends with 410, so that the client sees only what the list shows
     afterwards. `more` are further members of the Faults."""
     for resource in resources:
-        fault = {
-            "match": {"verbs": ["watch"], "resources": [resource]},
-            "when": {"times": 1},
-            "hold": _hold("BeforeWrite"),
-            "answer": {"code": 410},
-            **(more or {}),
-        }
+        hold = _hold("BeforeWrite")
+        fault = {**of_watch(resource), "when": {"times": 1}, "hold": hold, "answer": {"code": 410}}
+        fault |= more or {}
         for index, (step, following) in enumerate(itertools.zip_longest(
             scenario.steps, scenario.steps[1:]
         )):  # fmt: skip
@@ -188,8 +187,7 @@ def shown_otherwise(
         for resource, (how, watch) in itertools.product(resources, SHOWN_OTHERWISE.items()):
             if how != "repeated" and more:
                 continue  # of controllers in the server, `unobserved` does the same in less time
-            match = {"verbs": ["watch"], "resources": [resource]}
-            fault = {"match": match, "when": {"times": 1}, "watch": watch, **(more or {})}
+            fault = {**of_watch(resource), "when": {"times": 1}, "watch": watch, **(more or {})}
             text = f"events of {resource} {how} during {step.text!r}"
             yield Plan(text, "events", index, (fault,), unobserved=resource)
             if following is not None and how != "repeated":
@@ -233,9 +231,14 @@ def _refused(scenario: Scenario) -> Iterator[Plan]:
         yield Plan(name, "time", index, (fault,), "refuse")
 
 
-def _times(scenario: Scenario) -> Iterator[Plan]:
+def days(scenario: Scenario) -> Iterator[Plan]:
+    """Yield plans in which a day passes after a step."""
     for index, step in enumerate(scenario.steps):
         yield Plan(f"a day passes after {step.text!r}", "time", index, later_seconds=DAY)
+
+
+def _times(scenario: Scenario) -> Iterator[Plan]:
+    yield from days(scenario)
     for how, seconds in (("slow", HOUR), ("fast", -HOUR)):
         name = f"clock of the controller an hour {how}"
         yield Plan(name, "time", 0, clock_seconds=seconds)

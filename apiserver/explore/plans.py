@@ -1,5 +1,7 @@
 """Plans: one disturbance of a scenario each, as data. `runs` carries them out with Faults."""
 
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -123,3 +125,9 @@ class PlanDocument(Strict):
             tuple(actions.of_step(step, folder) for step in self.steps),
             tuple(actions.of_step(step, folder) for step in self.same_as),
         )  # fmt: skip
+
+
+def in_turns(by_category: Iterable[Iterable[Plan]]) -> list[Plan]:
+    """Return all plans. Categories take turns, so that a small budget meets each of them."""
+    mixed = itertools.zip_longest(*by_category)
+    return [plan for row in mixed for plan in row if plan is not None]

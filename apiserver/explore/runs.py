@@ -5,7 +5,6 @@ every HTTP request is one of the controller. Steps of the user come from the cli
 """
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,8 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from inkube.apiserver import access, manifests
-from inkube.apiserver.explore import acting, controllers, invariants, judges, space
+from inkube.apiserver.explore import acting, controllers, judges, space
 from inkube.apiserver.explore.actions import Action
 from inkube.apiserver.explore.controllers import Running, Suite
 from inkube.apiserver.explore.objectplans import Space
@@ -22,14 +20,19 @@ from inkube.apiserver.explore.observations import Read, is_write, leases, reads
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import InProcess, Scenario
-from inkube.apiserver.explore.states import State
-from inkube.apiserver.manifests import ManifestError
+from inkube.apiserver.explore.stepping import (
+    KUBECONFIG,
+    SteppedRun,
+    install,
+    recorded,
+    write_kubeconfig,
+)
 from inkube.apiserver.server import APIServer, Options
 from inkube.apiserver.sources import Snapshot
 from inkube.apiserver.testing import TestLog, patience
 from inkube.controllers.clock import FakeClock
-from inkube.schemas.status import StatusError
 
+OUTPUT = "controller.log"
 POLL_SECONDS = 0.05
 """Seconds between looks at a controller that tells nothing of itself."""
 START_SECONDS = 60.0
@@ -55,20 +58,16 @@ async def run(
 ) -> Result:
     """Run a scenario from the state `start`. Files of the run are in `folder`, which is
     created."""
-    log = TestLog()
+    log, result = TestLog(), Result()
     taken = getattr(start, "taken", None) or datetime.now(UTC)
     ahead = plan.clock_seconds if plan is not None else 0.0
     clock = FakeClock(taken + timedelta(seconds=ahead), ticking=True)
-    async with APIServer(replace(options(scenario, start, log), clock=clock)) as server:
-        objects = acting.objects(server) if scenario.rules else []
-        with contextlib.closing(log.record(server.store)), acting.counted(server) as counted:
-            current = _Run(scenario, server, log, counted, folder, plan, expected)
-            result = await current.whole()
-            result.snapshot = await server.snapshot()
-            changes = log.history()
-            result.overwritten = acting.unlabelled(changes, scenario.steps)
-            result.broken = invariants.broken(scenario.rules, objects, changes)
-            return result
+    async with (
+        APIServer(replace(options(scenario, start, log), clock=clock)) as server,
+        recorded(server, scenario, log, result) as changes,
+    ):
+        await _Run(scenario, server, log, changes, plan, expected).whole(result, folder)
+    return result
 
 
 def options(scenario: Scenario, start: Snapshot, log: TestLog) -> Options:
@@ -84,53 +83,29 @@ async def prepared(scenario: Scenario) -> tuple[Snapshot, Space]:
     values for the objects of the steps. Raises ManifestError."""
     options = Options(offline=True, retry_seconds=0.0, workloads=scenario.workloads or None)
     async with APIServer(options) as server:
-        found = manifests.read(scenario.definitions)
-        await manifests.install(server.client, found, server.settled)
-        await server.parts.defaults.create_all()  # not only in runs that ask for one of them
+        await install(server, scenario)
         await server.settled()
         return await server.snapshot(), await space.of_steps(server, scenario.steps)
 
 
-class _Run:
-    def __init__(
-        self,
-        scenario: Scenario,
-        server: APIServer,
-        log: TestLog,
-        changes: acting.Changes,
-        folder: Path,
-        plan: Plan | None,
-        expected: Expected | None,
-    ) -> None:
-        self._scenario = scenario
-        self._steps = (plan.steps if plan is not None else ()) or scenario.steps
-        self._server = server
-        self._log = log
-        self._changes = changes
-        self._output = folder / "controller.log"
-        self._kubeconfig = folder / "kubeconfig"
-        self._plan = plan
-        self._expected = expected
-        self._running: Running | None = None
-        self._watched: dict[Read, None] = {}
-        self._seen = self._acted = 0
-        self._next = 0
+class _Run(SteppedRun):
+    _folder: Path
+    """The files of the run."""
+    _running: Running | None = None
+    _seen = _acted = _next = 0
 
-    async def whole(self) -> Result:
+    async def whole(self, result: Result, folder: Path) -> None:
         """Run all steps. Ends with the first that does not end as expected."""
-        self._kubeconfig.parent.mkdir()
-        access.kubeconfig.write(self._kubeconfig, self._server.kubeconfig())
-        result = Result()
+        self._folder, self._watched = folder, dict[Read, None]()
+        write_kubeconfig(self._server, folder)
         try:
-            await self._start()
-            while self._next < len(self._steps):
-                step = await self._step(self._next, result)
-                result.steps.append(step)
-                if not step.converged:
-                    break
-        except (StatusError, ManifestError, OSError, TimeoutError) as error:
-            result.error = f"{type(error).__name__}: {error}"
-            result.is_refused = isinstance(error, StatusError | ManifestError)
+            with self._ending(result):
+                await self._start()
+                while self._next < len(self._steps):
+                    step = await self._step(self._next, result)
+                    result.steps.append(step)
+                    if not step.converged:
+                        break
         finally:
             if self._running is not None:
                 result.exit_code = self._running.exit_code
@@ -138,9 +113,7 @@ class _Run:
         result.reads = reads(self._log.requests)
         result.watched = list(self._watched)
         result.leases = leases(self._log.requests)
-        result.log = controllers.tail(self._output)
-        result.history = [str(change).strip() for change in self._log.history()]
-        return result
+        result.log = controllers.tail(folder / OUTPUT)
 
     async def _step(self, index: int, result: Result) -> StepResult:
         """Carry out the step, with the disturbance of the plan if it belongs to it."""
@@ -338,12 +311,6 @@ class _Run:
     def _writes(self) -> int:
         return sum(map(is_write, self._log.requests))
 
-    def _is_as_expected(self, index: int) -> bool:
-        return self._expected is None or self._expected.is_reached(index, self._state())
-
-    def _state(self) -> State:
-        return acting.state(self._server, self._scenario.ignore)
-
     def _limit(self, index: int) -> float:
         """Return seconds for a step: the scenario's limit, more if the undisturbed run was slow, or
         if a controller waits for the lease of a killed one."""
@@ -356,7 +323,8 @@ class _Run:
         before = len(self._log.requests)
         controller = self._scenario.controller
         assert not isinstance(controller, InProcess | Suite), "these are not restarted"
-        self._running = await controller.start(self._kubeconfig, self._output)
+        kubeconfig, output = self._folder / KUBECONFIG, self._folder / OUTPUT
+        self._running = await controller.start(kubeconfig, output)
         deadline = time.monotonic() + patience.limit(START_SECONDS)
         while not self._server.streams.open() and len(self._log.requests) == before:
             if self._running.exit_code is not None:

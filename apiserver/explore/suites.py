@@ -5,7 +5,6 @@ USE_EXISTING_CLUSTER. The requests of the code under test are disturbed, those o
 as far as their user agents differ.
 """
 
-import contextlib
 import glob
 import itertools
 import time
@@ -14,13 +13,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from inkube.apiserver import access
-from inkube.apiserver.explore import acting, controllers, invariants, observations, planning, runs
+from inkube.apiserver.explore import acting, controllers, observations, planning, runs
 from inkube.apiserver.explore.controllers import Command, Suite
-from inkube.apiserver.explore.plans import Plan
+from inkube.apiserver.explore.plans import Plan, in_turns
 from inkube.apiserver.explore.results import Expected, Result, StepResult
 from inkube.apiserver.explore.scenarios import Scenario
 from inkube.apiserver.explore.states import State
+from inkube.apiserver.explore.stepping import KUBECONFIG, recorded, write_kubeconfig
 from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.server import APIServer
 from inkube.apiserver.sources import Snapshot
@@ -55,31 +54,21 @@ async def run(
     limit = LIMIT_SECONDS if expected is None else MORE_SECONDS + 3 * max(expected.seconds)
     result = Result()
     async with APIServer(runs.options(scenario, start, log)) as server:
-        objects = acting.objects(server) if scenario.rules else []
-        _write(folder / "kubeconfig", server.kubeconfig())
-        with contextlib.closing(log.record(server.store)):
+        write_kubeconfig(server, folder)
+        async with recorded(server, scenario, log, result):
             async with acting.faults(server, plan.faults if plan is not None else ()) as names:
                 began = time.monotonic()
-                result.failed = await _ended(suite, folder / "kubeconfig", output, limit)
+                result.failed = await _ended(suite, folder / KUBECONFIG, output, limit)
                 seconds = time.monotonic() - began
                 counts = [server.faults.counted(name) for name in names]
             result.struck = all(each is not None and each[1] > 0 for each in counts)
-            result.snapshot = await server.snapshot()
-            history = log.history()
     requests = list(log.requests)
-    result.history = [str(change).strip() for change in history]
-    result.broken = invariants.broken(scenario.rules, objects, history)
     result.log = controllers.tail(output)
     writes = sum(map(observations.is_write, requests))
     result.steps.append(
         StepResult(State({}), requests, not result.failed, seconds, 0, writes=writes)
     )
     return result
-
-
-def _write(kubeconfig: Path, text: str) -> None:
-    kubeconfig.parent.mkdir()
-    access.kubeconfig.write(kubeconfig, text)
 
 
 async def _ended(suite: Suite, kubeconfig: Path, output: Path, seconds: float) -> str:
@@ -106,9 +95,8 @@ def plans(suite: Suite, first: Result, second: Result) -> list[Plan]:
     by_category = [
         _watches(reads), planning.lost_answers(writes), planning.failures(writes), _stale(reads),
     ]  # fmt: skip
-    mixed = itertools.zip_longest(*by_category)
     patterns = [glob.escape(agent) for agent in agents]
-    return [_of_agents(plan, patterns) for row in mixed for plan in row if plan is not None]
+    return [_of_agents(plan, patterns) for plan in in_turns(by_category)]
 
 
 def _agents(suite: Suite, records: Iterable[RequestRecord]) -> list[str]:
@@ -122,7 +110,7 @@ def _agents(suite: Suite, records: Iterable[RequestRecord]) -> list[str]:
 
 def _watches(reads: Iterable[str]) -> Iterator[Plan]:
     for (how, effect), read in itertools.product(WATCHES.items(), reads):
-        fault = {"match": {"verbs": ["watch"], "resources": [read]}, **effect}
+        fault = {**planning.of_watch(read), **effect}
         yield Plan(f"events of {read} {how}", "events", 0, (fault,))
 
 
