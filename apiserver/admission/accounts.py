@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import Plugin, Write, keys, refused
 from inkube.schemas.builtin import podreferences
 from inkube.schemas.objects import Object
 from inkube.storage import Store
@@ -38,13 +38,12 @@ class ServiceAccounts(Plugin):
     secrets."""
 
     name = "ServiceAccount"
+    kinds = (("", "pods"),)
+    operations = ("CREATE",)
 
     def __init__(self, store: Store, generate_name: Callable[[str], str]) -> None:
         self._store = store
         self._generate_name = generate_name
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == ("", "pods") and operation == "CREATE"
 
     async def mutate(self, write: Write) -> None:
         pod, request = write.object, write.request

@@ -14,9 +14,7 @@ from inkube.apiserver.auth import Attributes as Action
 from inkube.apiserver.auth import Authorizer
 from inkube.apiserver.registry import (
     Effect,
-    Operation,
     Plugin,
-    Resource,
     SideEffects,
     Write,
     refused,
@@ -26,27 +24,23 @@ from inkube.schemas.builtin import pem
 from inkube.schemas.objects import Object
 from inkube.schemas.strategy import Reservation
 
-_GROUP, _PLURAL = "certificates.k8s.io", "certificatesigningrequests"
+_GROUP = "certificates.k8s.io"
+_REQUESTS = (_GROUP, "certificatesigningrequests")
 _CLIENT = "kubernetes.io/kube-apiserver-client"
 _MASTERS = "system:masters"
 _COUNTS = "apiserver_certificates_registry_csr"
 _BACKDATED = timedelta(minutes=5)  # by signers, against clocks that differ
 
 
-def _is_request(resource: Resource) -> bool:
-    return (resource.group, resource.plural) == (_GROUP, _PLURAL)
-
-
 class _SignerRight(Plugin):
     """Checks a permission for the signer of a request."""
 
     verb = ""
+    kinds = (_REQUESTS,)
+    operations = ("UPDATE",)
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is_request(resource) and operation == "UPDATE"
 
     async def _check(self, write: Write, verb: str) -> None:
         """Check the permission. Raises StatusError 403."""
@@ -91,9 +85,8 @@ class CertificateSubjectRestriction(Plugin):
     """Refuses client certificates for the group system:masters, which has all permissions."""
 
     name = "CertificateSubjectRestriction"
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is_request(resource) and operation == "CREATE"
+    kinds = (_REQUESTS,)
+    operations = ("CREATE",)
 
     async def validate(self, write: Write) -> None:
         spec = (write.object or {}).get("spec") or {}
@@ -116,11 +109,11 @@ class CertificateDurations(SideEffects):
     """Counts certificates for requests that ask for a duration, and those that have it. It has no
     name, because it is no plugin of kube-apiserver."""
 
+    kinds = (_REQUESTS,)
+    operations = ("UPDATE",)
+
     def __init__(self, samples: Samples) -> None:
         self._samples = samples
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is_request(resource) and operation == "UPDATE"
 
     def effect(self, write: Write) -> Effect | None:
         old = write.old or {}

@@ -6,17 +6,16 @@ This is a validator, because only then the handlers know that the object does no
 
 from inkube.apiserver.auth import Authorizer, require
 from inkube.apiserver.auth import attributes as authorization
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
+from inkube.apiserver.registry import Plugin, Write
 
 
 class CreateRights(Plugin):
     """Checks the permission `create` for requests with another verb that create an object."""
 
+    operations = ("CREATE",)
+
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return operation == "CREATE"
 
     async def validate(self, write: Write) -> None:
         request = write.request

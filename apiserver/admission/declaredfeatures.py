@@ -6,23 +6,18 @@ Kubernetes 1.36.
 
 from collections.abc import Callable
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import OfStore, Write, keys, refused
 from inkube.schemas import quantity
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
-from inkube.storage import Store
 
 
-class NodeDeclaredFeatures(Plugin):
+class NodeDeclaredFeatures(OfStore):
     """Refuses a changed spec of a pod if its node does not declare what the change needs."""
 
     name = "NodeDeclaredFeatureValidator"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == ("", "pods") and operation == "UPDATE"
+    kinds = (("", "pods"),)
+    operations = ("UPDATE",)
 
     async def validate(self, write: Write) -> None:
         if write.request.subresource not in ("", "resize"):

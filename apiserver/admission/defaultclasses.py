@@ -5,12 +5,12 @@ Follows plugin/pkg/admission/storage/{setdefault,storageobjectinuseprotection}, 
 volume/resize, network/defaultingressclass and nodetaint.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import OfStore, Plugin, Write, keys, refused
 from inkube.schemas import quantity
 from inkube.schemas.objects import Object
 from inkube.storage import Store
 
-_CLAIMS, _INGRESSES = ("", "persistentvolumeclaims"), ("networking.k8s.io", "ingresses")
+_CLAIMS = ("", "persistentvolumeclaims")
 _FINALIZERS = {
     _CLAIMS: "kubernetes.io/pvc-protection",
     ("", "persistentvolumes"): "kubernetes.io/pv-protection",
@@ -18,10 +18,6 @@ _FINALIZERS = {
 }
 _BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
-
-
-def _is(resource: Resource, kind: tuple[str, str]) -> bool:
-    return (resource.group, resource.plural) == kind
 
 
 def _default(store: Store, plural: str, *annotations: str) -> str | None:
@@ -39,16 +35,12 @@ def _default(store: Store, plural: str, *annotations: str) -> str | None:
     return min((m["name"] for m in marked if m["creationTimestamp"] == newest), default=None)
 
 
-class DefaultStorageClass(Plugin):
+class DefaultStorageClass(OfStore):
     """Sets the default storage class of claims without a class."""
 
     name = "DefaultStorageClass"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is(resource, _CLAIMS) and operation == "CREATE"
+    kinds = (_CLAIMS,)
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         claim = write.object
@@ -74,9 +66,8 @@ class StorageProtection(Plugin):
     """Adds a finalizer to claims and volumes, which protects them while they are in use."""
 
     name = "StorageObjectInUseProtection"
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) in _FINALIZERS and operation == "CREATE"
+    kinds = _FINALIZERS
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         obj, resource = write.object, write.request.resource
@@ -88,16 +79,12 @@ class StorageProtection(Plugin):
             obj["metadata"]["finalizers"] = [*finalizers, wanted]
 
 
-class ClaimResize(Plugin):
+class ClaimResize(OfStore):
     """Refuses to enlarge claims, unless they are bound and their class allows it."""
 
     name = "PersistentVolumeClaimResize"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is(resource, _CLAIMS) and operation == "UPDATE"
+    kinds = (_CLAIMS,)
+    operations = ("UPDATE",)
 
     async def validate(self, write: Write) -> None:
         claim, old, request = write.object, write.old, write.request
@@ -124,16 +111,12 @@ def _size(claim: Object) -> quantity.Quantity:
     return quantity.parse(requests.get("storage", "0"))
 
 
-class DefaultIngressClass(Plugin):
+class DefaultIngressClass(OfStore):
     """Sets the default class of Ingresses without a class."""
 
     name = "DefaultIngressClass"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is(resource, _INGRESSES) and operation == "CREATE"
+    kinds = (("networking.k8s.io", "ingresses"),)
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         ingress = write.object
@@ -154,9 +137,8 @@ class TaintNewNodes(Plugin):
     """Adds the taint "not ready" to new nodes; a controller removes it (TaintNodesByCondition)."""
 
     name = "TaintNodesByCondition"
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return _is(resource, ("", "nodes")) and operation == "CREATE"
+    kinds = (("", "nodes"),)
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         node = write.object

@@ -6,7 +6,7 @@ Follows plugin/pkg/admission/{network/denyserviceexternalips,gc}.
 from collections.abc import Iterator, Sequence
 
 from inkube.apiserver.auth import Attributes, Authorizer, of_object
-from inkube.apiserver.registry import Operation, Plugin, Resource, Resources, Write, refused
+from inkube.apiserver.registry import Plugin, Resources, Write, refused
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 
@@ -15,10 +15,8 @@ class ExternalAddresses(Plugin):
     """Refuses services with new external addresses."""
 
     name = "DenyServiceExternalIPs"
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        is_service = (resource.group, resource.plural) == ("", "services")
-        return is_service and operation in ("CREATE", "UPDATE")
+    kinds = (("", "services"),)
+    operations = ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
         if write.request.subresource:
@@ -36,13 +34,11 @@ class OwnerRights(Plugin):
     blocks by users who cannot set finalizers of the owner."""
 
     name = "OwnerReferencesPermissionEnforcement"
+    operations = ("CREATE", "UPDATE")
 
     def __init__(self, resources: Resources, authorizer: Authorizer) -> None:
         self._resources = resources
         self._authorizer = authorizer
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return operation in ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
         request = write.request

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from inkube.apiserver.auth import Attributes, Authorizer, decided
 from inkube.apiserver.auth import attributes as authorization
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
+from inkube.apiserver.registry import Plugin, Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -22,11 +22,11 @@ _IDENTITY = ("driver", "pool", "device", "shareID")
 class DeviceRights(Plugin):
     """Checks the permissions for `resourceclaims/binding` and `resourceclaims/driver`."""
 
+    kinds = ((GROUP, PLURAL),)
+    operations = ("UPDATE",)
+
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == (GROUP, PLURAL) and operation == "UPDATE"
 
     async def validate(self, write: Write) -> None:
         if write.request.subresource != "status":

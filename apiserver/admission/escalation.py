@@ -21,7 +21,7 @@ from inkube.apiserver.auth import (
     rules,
 )
 from inkube.apiserver.auth import Attributes as AuthorizationAttributes
-from inkube.apiserver.registry import Operation, Plugin, Resource, User, Write, refused
+from inkube.apiserver.registry import Plugin, User, Write, refused
 from inkube.schemas import releases, status
 from inkube.schemas.golang import quote
 from inkube.schemas.metadata import names
@@ -38,16 +38,15 @@ _COLLECTED = ("finalizers", "ownerReferences")
 class Escalation(Plugin):
     """Refuses roles and bindings that grant permissions that their author does not have."""
 
+    kinds = tuple((GROUP, plural) for plural in (*_ROLES, *_BINDINGS))
+    operations = ("CREATE", "UPDATE")
+
     def __init__(
         self, authorizer: Authorizer, roles: RBAC, minor: int = releases.NEWEST.minor
     ) -> None:
         self._authorizer = authorizer
         self._roles = roles
         self._names_request = minor >= _NAMES_REQUEST
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        known = (*_ROLES, *_BINDINGS)
-        return operation != "DELETE" and resource.group == GROUP and resource.plural in known
 
     async def mutate(self, write: Write) -> None:
         request, obj, old = write.request, write.object, write.old

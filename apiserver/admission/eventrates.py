@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
+from inkube.apiserver.registry import Plugin, Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
@@ -84,13 +84,11 @@ class EventRateLimit(Plugin):
 
     name = "EventRateLimit"
     is_private = False
+    kinds = (("", "events"), ("events.k8s.io", "events"))
+    operations = ("CREATE", "UPDATE")
 
     def __init__(self, every: Sequence[Limit], now: Callable[[], float]) -> None:
         self._limits = [(limit, _Buckets(limit, now)) for limit in every]
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        is_event = resource.plural == "events" and resource.group in ("", "events.k8s.io")
-        return is_event and operation in ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
         refused: status.StatusError | None = None

@@ -5,25 +5,20 @@ Follows plugin/pkg/admission/limitranger. `limitranges` contains the meaning of 
 
 from collections.abc import Iterator
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import OfStore, Write, keys, refused
 from inkube.schemas.builtin import limitranges
 from inkube.schemas.objects import Object
-from inkube.storage import Store
 
 _BOUND = (("", "pods"), ("", "persistentvolumeclaims"))
 _PREFIX = keys.prefix("limitranges")
 
 
-class LimitRanger(Plugin):
+class LimitRanger(OfStore):
     """Sets default resources of new pods, and refuses pods and claims outside the limits."""
 
     name = "LimitRanger"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) in _BOUND and operation == "CREATE"
+    kinds = _BOUND
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         if write.request.resource.plural != "pods" or write.request.subresource:

@@ -5,6 +5,7 @@ Follows plugin/pkg/admission/namespace/{exists,autoprovision}.
 
 from inkube.apiserver.registry import (
     ADMIN,
+    OfStore,
     Operation,
     Plugin,
     Resource,
@@ -21,14 +22,11 @@ from inkube.storage import Store
 _PREFIX = keys.prefix("namespaces")
 
 
-class NamespaceExists(Plugin):
+class NamespaceExists(OfStore):
     """Refuses every write in a namespace that does not exist."""
 
     name = "NamespaceExists"
     only_refuses = True
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         return resource.namespaced and operation != "CONNECT"

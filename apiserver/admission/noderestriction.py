@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes, Authorizer, decided
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import Plugin, Write, keys, refused
 from inkube.schemas import releases, status
 from inkube.schemas.builtin import gates, pem, podreferences
 from inkube.schemas.golang import quote
@@ -77,6 +77,7 @@ class NodeRestriction(Plugin):
 
     name = "NodeRestriction"
     only_refuses = True
+    operations = ("CREATE", "UPDATE", "DELETE")
 
     def __init__(
         self, store: Store, authorizer: Authorizer, minor: int = releases.NEWEST.minor
@@ -95,9 +96,6 @@ class NodeRestriction(Plugin):
             ("resource.k8s.io", "resourceslices"): _check_slice,
             ("certificates.k8s.io", "certificatesigningrequests"): _check_signing_request,
         }
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return operation != "CONNECT"
 
     async def mutate(self, write: Write) -> None:
         user, resource = write.request.user, write.request.resource

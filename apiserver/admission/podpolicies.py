@@ -5,11 +5,11 @@ Follows plugin/pkg/admission/{alwayspullimages,antiaffinity,podnodeselector,
 podtolerationrestriction,extendedresourcetoleration}.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import orjson
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import Plugin, Write, keys, refused
 from inkube.schemas import fielderrors, status
 from inkube.schemas.builtin import podqos, resourcenames, tolerations
 from inkube.schemas.metadata import names as syntax
@@ -31,10 +31,8 @@ _MEMORY = {
 class _OfPods(Plugin):
     """The part that these plugins share: they see whole pods, no subresources."""
 
-    operations: Sequence[Operation] = ("CREATE", "UPDATE")
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == ("", "pods") and operation in self.operations
+    kinds = (("", "pods"),)
+    operations: Collection[str] = ("CREATE", "UPDATE")
 
 
 def _pod(write: Write) -> Object | None:

@@ -3,28 +3,23 @@
 Follows plugin/pkg/admission/podresize of Kubernetes 1.36.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import OfStore, Write, keys, refused
 from inkube.schemas import quantity, status
 from inkube.schemas.builtin import quotas
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
-from inkube.storage import Store
 
 _OS = "kubernetes.io/os"
 _UNITS = {"cpu": quantity.MILLI, "memory": 0}
 """The resources that are compared, and the powers of ten that the message counts them in."""
 
 
-class PodResizeValidator(Plugin):
+class PodResizeValidator(OfStore):
     """Refuses a changed resize of a pod on a node that is not Linux, or that is too small."""
 
     name = "PodResizeValidator"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == ("", "pods") and operation == "UPDATE"
+    kinds = (("", "pods"),)
+    operations = ("UPDATE",)
 
     async def validate(self, write: Write) -> None:
         if write.request.subresource != "resize":

@@ -4,11 +4,10 @@ nodes.
 Follows plugin/pkg/admission/{priority,runtimeclass,defaulttolerationseconds,podtopologylabels}.
 """
 
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write, keys, refused
+from inkube.apiserver.registry import OfStore, Operation, Plugin, Resource, Write, keys, refused
 from inkube.schemas import status
 from inkube.schemas.builtin import rules, tolerations
 from inkube.schemas.objects import Object
-from inkube.storage import Store
 
 _PODS, _CLASSES = ("", "pods"), ("scheduling.k8s.io", "priorityclasses")
 _PREEMPTION = "PreemptLowerPriority"
@@ -21,12 +20,11 @@ class DefaultTolerationSeconds(Plugin):
     """Adds the default tolerations: some seconds on a node that is not ready or not reachable."""
 
     name = "DefaultTolerationSeconds"
+    kinds = (_PODS,)
+    operations = ("CREATE", "UPDATE")
 
     def __init__(self, not_ready: int, unreachable: int) -> None:
         self._seconds = not_ready, unreachable
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == _PODS and operation in ("CREATE", "UPDATE")
 
     async def mutate(self, write: Write) -> None:
         if write.request.subresource or write.object is None:
@@ -37,18 +35,18 @@ class DefaultTolerationSeconds(Plugin):
         )
 
 
-class PodTopologyLabels(Plugin):
+class PodTopologyLabels(OfStore):
     """Copies zone and region of the node to a pod that is bound to it or created with it. A missing
     node has no labels to copy."""
 
     name = "PodTopologyLabels"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    kinds = (_PODS,)
+    operations = ("CREATE",)
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
-        known = resource.definition.minor >= _LABELS_TOPOLOGY
-        return known and (resource.group, resource.plural) == _PODS and operation == "CREATE"
+        return resource.definition.minor >= _LABELS_TOPOLOGY and super().handles(
+            resource, operation
+        )
 
     async def mutate(self, write: Write) -> None:
         obj, subresource = write.object, write.request.subresource
@@ -67,17 +65,12 @@ def _target(binding: Object) -> str:
     return str(target.get("name", "")) if target.get("kind", "") in ("", "Node") else ""
 
 
-class Priority(Plugin):
+class Priority(OfStore):
     """Sets the priority and the preemption policy of a pod from its priority class."""
 
     name = "Priority"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        known = (resource.group, resource.plural) in (_PODS, _CLASSES)
-        return known and operation in ("CREATE", "UPDATE")
+    kinds = (_PODS, _CLASSES)
+    operations = ("CREATE", "UPDATE")
 
     async def mutate(self, write: Write) -> None:
         request, obj = write.request, write.object
@@ -147,16 +140,12 @@ def _settle(write: Write, spec: Object, priority_class: Object) -> None:
         raise refused(write, why)
 
 
-class RuntimeClasses(Plugin):
+class RuntimeClasses(OfStore):
     """Adds the overhead and the scheduling of a pod's runtime class."""
 
     name = "RuntimeClass"
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        return (resource.group, resource.plural) == _PODS and operation == "CREATE"
+    kinds = (_PODS,)
+    operations = ("CREATE",)
 
     async def mutate(self, write: Write) -> None:
         request, obj = write.request, write.object

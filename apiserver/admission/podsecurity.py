@@ -9,14 +9,7 @@ metrics/metrics.go of k8s.io/pod-security-admission.
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import (
-    Operation,
-    Plugin,
-    Request,
-    Resource,
-    Write,
-    refused,
-)
+from inkube.apiserver.registry import Plugin, Request, Write, refused
 from inkube.apiserver.samples import Samples
 from inkube.schemas import status
 from inkube.schemas.builtin import Level, Policy, Standard, podsecurity, standards
@@ -82,6 +75,8 @@ class PodSecurity(Plugin):
     """Checks every pod, pod template and namespace against the standards."""
 
     name = "PodSecurity"
+    kinds = (_NAMESPACES, _PODS, *TEMPLATES)
+    operations = ("CREATE", "UPDATE")
 
     def __init__(
         self, store: Store, samples: Samples, minor: int, settings: Settings | None = None
@@ -90,11 +85,6 @@ class PodSecurity(Plugin):
         self._store, self._samples = store, samples
         self._versions = {standards.LATEST, *range(minor + 1)}  # all that are not in the future
         self._settings = settings or Settings()
-
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        place = resource.group, resource.plural
-        known = place in (_NAMESPACES, _PODS) or place in TEMPLATES
-        return known and operation in ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
         place = write.request.resource.group, write.request.resource.plural

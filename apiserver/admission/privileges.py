@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inkube.apiserver.admission.podsecurity import TEMPLATES
-from inkube.apiserver.registry import Operation, Plugin, Resource, Write
+from inkube.apiserver.registry import Plugin, Write
 from inkube.schemas import fielderrors, status
 from inkube.schemas.fielderrors import FieldError
 
@@ -21,9 +21,8 @@ _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 class Unprivileged(Plugin):
     """Refuses pods and pod templates with privileged containers."""
 
-    def handles(self, resource: Resource, operation: Operation) -> bool:
-        is_known = (resource.group, resource.plural) in PLACES
-        return is_known and operation in ("CREATE", "UPDATE")
+    kinds = PLACES
+    operations = ("CREATE", "UPDATE")
 
     async def validate(self, write: Write) -> None:
         errors = list(_errors(write))

@@ -104,7 +104,11 @@ def spooled(stream: IO[bytes]) -> "contextlib.closing[IO[bytes]]":
 
 def _of_folder(folder: Path, budget: Budget, findings: Findings) -> Iterator[Input]:
     root = folder.resolve()
-    for at, folders, names in os.walk(root, onerror=lambda error: _not_read(findings, error)):
+
+    def on_error(error: OSError) -> None:
+        findings.add(f"it cannot be opened: {error.strerror}", str(error.filename))
+
+    for at, folders, names in os.walk(root, onerror=on_error):
         folders.sort()
         files = set(names)
         for name in sorted([*names, *folders]):
@@ -115,10 +119,6 @@ def _of_folder(folder: Path, budget: Budget, findings: Findings) -> Iterator[Inp
                     findings.add("a link that leads out of the folder", relative)
             elif name in files:
                 yield from _of_file(path, relative, budget, findings)
-
-
-def _not_read(findings: Findings, error: OSError) -> None:
-    findings.add(f"it cannot be opened: {error.strerror}", str(error.filename))
 
 
 def _of_file(path: Path, name: str, budget: Budget, findings: Findings) -> Iterator[Input]:

@@ -224,13 +224,7 @@ class Loader:
 def dumps_of(mark: Object | None) -> list[Dump]:
     """Return the dumps that a mark lists, the oldest first."""
     return [
-        Dump(
-            each["tool"],
-            datetime.fromisoformat(each["time"]),
-            each["revision"],
-            each["name"],
-            each.get("kubernetes", ""),
-        )
+        Dump(**{**each, "time": datetime.fromisoformat(each["time"])})
         for each in (mark or {}).get("dumps") or ()
     ]
 
@@ -244,16 +238,7 @@ def _mark(dump: Dump, earlier: Sequence[Dump]) -> Object:
         "kind": "Capture",
         "apiVersion": "inkube.dev/v1",
         "metadata": {"name": "dump"},
-        "dumps": [
-            {
-                "tool": each.tool,
-                "time": meta.format_time(each.time),
-                "revision": each.revision,
-                "name": each.name,
-                "kubernetes": each.kubernetes,
-            }
-            for each in dumps
-        ],
+        "dumps": [{**each._asdict(), "time": meta.format_time(each.time)} for each in dumps],
     }
 
 

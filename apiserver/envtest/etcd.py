@@ -11,13 +11,13 @@ server/etcdmain and server/etcdserver/api/etcdhttp of etcd 3.6.
 import asyncio
 import contextlib
 import json
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from inkube.apiserver import process
 from inkube.apiserver.envtest.flags import Arguments, Flag, FlagError
 
 VERSION = "3.6.6"
@@ -71,11 +71,7 @@ def prepare(arguments: Arguments) -> DataFile:
 
 async def serve(arguments: Arguments, data_file: DataFile) -> None:
     """Report the location of the data until SIGTERM or SIGINT. Raises FlagError, OSError."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):  # Windows supports no signal handlers
-            loop.add_signal_handler(number, stop.set)
+    stop = process.eventloop.Stop()
     pages = _pages(data_file)
 
     async def on_connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -96,7 +92,7 @@ async def serve(arguments: Arguments, data_file: DataFile) -> None:
             stack.push_async_callback(server.wait_closed)
             stack.callback(server.close)
         print(f"ready to serve client requests; data: {data_file.data}", file=sys.stderr)  # noqa: T201
-        await stop.wait()
+        await stop.requested.wait()
 
 
 def _pages(data_file: DataFile) -> Mapping[str, Mapping[str, Any]]:

@@ -40,6 +40,7 @@ from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
 from inkube.apiserver.registry.patches import Patch as Patch
 from inkube.apiserver.registry.plugins import LatePlugin as LatePlugin
+from inkube.apiserver.registry.plugins import OfStore as OfStore
 from inkube.apiserver.registry.plugins import OnDemand as OnDemand
 from inkube.apiserver.registry.plugins import Plugin as Plugin
 from inkube.apiserver.registry.plugins import SideEffects as SideEffects

@@ -9,6 +9,7 @@ from inkube.apiserver.registry.write import Effect, Operation, Write
 from inkube.schemas import status
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.lazy import Lazy
+from inkube.storage import Store
 
 
 class Plugin:
@@ -20,6 +21,10 @@ class Plugin:
     """Whether `mutate` changes nothing, and reads no managedFields."""
     is_private = True
     """Whether it keeps writes inside this process, and writes nothing itself."""
+    kinds: Collection[tuple[str, str]] | None = None
+    """Groups and plurals of the kinds that it handles; None for all kinds."""
+    operations: Collection[str] | None = None
+    """The operations that it handles; None for all."""
 
     @property
     def is_idle(self) -> bool:
@@ -31,7 +36,8 @@ class Plugin:
 
     def handles(self, resource: Resource, operation: Operation) -> bool:
         """Return whether it handles an operation on a resource; always the same for a pair."""
-        return True
+        is_of_kind = self.kinds is None or (resource.group, resource.plural) in self.kinds
+        return is_of_kind and (self.operations is None or operation in self.operations)
 
     async def mutate(self, write: Write) -> None:
         """Change `write.object` in place, or raise StatusError. Must not depend on later
@@ -52,6 +58,13 @@ class Plugin:
         no undo.
         """
         return None
+
+
+class OfStore(Plugin):
+    """Base of plugins that read stored objects."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
 
 class OnDemand(Plugin):
