@@ -13,5 +13,7 @@ from inkube.schemas.meta import GVK as GVK
 from inkube.schemas.meta import GVR as GVR
 
 # Refusals
+from inkube.controllers.client import get_or_none as get_or_none
+from inkube.controllers.client import ignoring as ignoring
 from inkube.schemas.status import Reason as Reason
 from inkube.schemas.status import StatusError as StatusError

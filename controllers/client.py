@@ -171,6 +171,37 @@ class Client(Protocol):
         ...
 
 
+class ignoring:  # noqa: N801 # read like `contextlib.suppress`
+    """Ignores a StatusError of the block if its code or its reason is one of these.
+
+    404 is the code of an object that was deleted meanwhile, 409 that of one that was changed or
+    exists already: an event follows.
+
+        with ignoring(404):
+            await client.delete("v1/pods", "web-0", "shop")
+    """
+
+    def __init__(self, *expected: int | str) -> None:
+        self._expected = expected
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, frames: object) -> bool:
+        return isinstance(error, StatusError) and (
+            error.code in self._expected or error.reason in self._expected
+        )
+
+
+async def get_or_none(
+    client: Client, resource: Kind, name: str, namespace: str = ""
+) -> Object | None:
+    """Return an object; None if it does not exist. Raises StatusError for other reasons."""
+    with ignoring(404):
+        return await client.get(resource, name, namespace)
+    return None
+
+
 async def apply_status(
     client: Client, resource: Kind, obj: Object, status: Object, *, manager: str
 ) -> None:
@@ -178,11 +209,8 @@ async def apply_status(
     object was deleted."""
     body = {name: obj[name] for name in ("apiVersion", "kind")}
     meta = obj["metadata"]
-    try:
+    with ignoring(404):
         await client.patch(
             resource, meta["name"], meta.get("namespace", ""), patch={**body, "status": status},
             type="apply", subresource="status", field_manager=manager, force=True,
         )  # fmt: skip
-    except StatusError as error:
-        if error.code != 404:
-            raise

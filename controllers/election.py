@@ -16,7 +16,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
-from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.client import Client, Object, Selection, get_or_none
 from inkube.controllers.informer import Change, Informer, Informers
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
@@ -140,11 +140,9 @@ class Elector:
         client.
         """
         began = self._clock.monotonic()
-        try:
-            lease = await self._client.get(LEASES, self.lease_name.name, self.lease_name.namespace)
-        except StatusError as error:
-            if error.code != 404:
-                raise
+        place = self.lease_name
+        lease = await get_or_none(self._client, LEASES, place.name, place.namespace)
+        if lease is None:
             term = await self._create()
         else:
             self._observe(lease)

@@ -12,7 +12,7 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, ignoring
 from inkube.controllers.eventnames import EventNames
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
@@ -203,13 +203,10 @@ def dropped(reason: str, error: StatusError) -> None:
 
 async def repeat(client: Client, resource: str, metadata: Object, patch: Object) -> bool:
     """Update an existing Event. Returns False if it does not exist."""
-    try:
+    with ignoring(404):
         await client.patch(resource, metadata["name"], metadata["namespace"], patch=patch)
-    except StatusError as error:
-        if error.code == 404:
-            return False
-        raise
-    return True
+        return True
+    return False
 
 
 async def create(client: Client, event: Object, about: str, names: EventNames) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from inkube.client import Client
+from inkube.client import Client, ignoring
 from inkube.formats import selectors
 from inkube.kinds import (
     Column,
@@ -222,11 +222,8 @@ def _controller(client: Client, counts: Counts) -> Controller:
         if found is None:
             return
         patch = {"status": dict(zip(("matched", "injected", "held"), found, strict=True))}
-        try:
+        with ignoring(404):
             await client.patch(Fault.gvr, key.name, patch=patch, subresource="status")
-        except StatusError as error:
-            if error.code != 404:
-                raise
 
     return Controller("faults", reconcile, (), sources=(_source(counts),), everywhere=True)
 

@@ -13,12 +13,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from inkube.controllers.client import Object
+from inkube.controllers.client import Object, ignoring
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
 from inkube.schemas import models
-from inkube.schemas.status import StatusError
 
 Step = Callable[[Any, Environment], Awaitable[None]]
 """`async def step(obj, env)`: called with the typed object that is being deleted."""
@@ -64,13 +63,10 @@ class Finalizers:
         """Return the controller that runs the steps of objects in deletion."""
 
         async def reconcile(key: Key) -> Result | None:
-            try:
+            with ignoring(404):  # it was removed meanwhile
                 obj = await env.client.get(model.gvr, key.name, key.namespace)
                 if _is_terminating(obj):
                     await self._finish(obj, model, env)
-            except StatusError as error:
-                if error.code != 404:  # 404: it was removed meanwhile
-                    raise
             return None
 
         name = f"{model.gvr.resource}.{model.gvr.group} finalizers"

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import NamedTuple, Protocol, TypeVar
 
-from inkube.controllers.client import Client, Event, Object, Selection
+from inkube.controllers.client import Client, Event, Object, Selection, ignoring
 from inkube.controllers.outages import Outages
 from inkube.controllers.workqueue import Backoff
 from inkube.schemas.clock import Clock
@@ -201,12 +201,9 @@ class Informer:
     async def missing_revision(self) -> int:
         """Return the newest revision of the resource if the cache has not reached it; otherwise
         0."""
-        try:
+        newest = 0
+        with ignoring(404):
             newest = int(await self._client.revision(self.resource, self._selection.namespace) or 0)
-        except StatusError as error:
-            if error.code == 404:
-                return 0
-            raise
         return newest if newest > self.version else 0
 
     async def caught_up(self) -> None:

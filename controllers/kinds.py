@@ -19,7 +19,7 @@ from inkube.controllers.checks import (
     forget_changed,
     value_of,
 )
-from inkube.controllers.client import Object
+from inkube.controllers.client import Object, get_or_none
 from inkube.controllers.endpoints import Endpoint, Subresource
 from inkube.controllers.environment import Environment, Service
 from inkube.controllers.finalizers import Finalizers
@@ -317,13 +317,8 @@ class KindModule(Generic[R]):
         assert reconciler is not None
 
         async def reconcile(key: Key) -> Result | None:
-            try:
-                obj = await env.client.get(gvr, key.name, key.namespace)
-            except StatusError as error:
-                if error.code == 404:
-                    return None
-                raise
-            return await reconciler(models.parse(self.model, obj), env)
+            obj = await get_or_none(env.client, gvr, key.name, key.namespace)
+            return None if obj is None else await reconciler(models.parse(self.model, obj), env)
 
         return Controller(f"{gvr.resource}.{gvr.group}", reconcile, (Watch(gvr),))
 

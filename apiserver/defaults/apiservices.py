@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from inkube.apiserver.client import InProcessClient
+from inkube.controllers.client import ignoring
 from inkube.schemas import status
 from inkube.schemas.aggregation import MANAGED, registrations
 
@@ -38,8 +39,5 @@ async def register(client: InProcessClient, handlers: Mapping[str, Any]) -> None
                 "versionPriority": _VERSION_PRIORITY,
             },
         }
-        try:
+        with ignoring(status.Reason.ALREADY_EXISTS):
             await client.create(body)
-        except status.StatusError as error:
-            if error.reason != status.Reason.ALREADY_EXISTS:
-                raise

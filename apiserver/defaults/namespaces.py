@@ -4,6 +4,7 @@ import asyncio
 
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.registry import keys
+from inkube.controllers.client import ignoring
 from inkube.schemas import status
 from inkube.storage import Store
 
@@ -19,8 +20,5 @@ async def create_missing(client: InProcessClient, store: Store) -> None:
 
 async def _ensure(client: InProcessClient, name: str) -> None:
     """Create a namespace, unless another server of the same data was faster."""
-    try:
+    with ignoring(status.Reason.ALREADY_EXISTS):
         await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    except status.StatusError as error:
-        if error.reason != status.Reason.ALREADY_EXISTS:
-            raise

@@ -6,17 +6,18 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Seque
 from contextlib import asynccontextmanager, contextmanager
 
 from inkube.apiserver import manifests
-from inkube.apiserver.explore.actions import Action, Target
+from inkube.apiserver.explore.actions import Action
 from inkube.apiserver.explore.observations import Lease
 from inkube.apiserver.explore.plans import Plan
 from inkube.apiserver.explore.states import IGNORED, LABEL, State, kind_of, state_of
 from inkube.apiserver.registry import keys
 from inkube.apiserver.server import APIServer
 from inkube.apiserver.testing import ObjectChange
+from inkube.controllers.client import ignoring
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
-from inkube.schemas.status import Reason, StatusError
+from inkube.schemas.status import StatusError
 from inkube.storage import Change
 
 FAULTS = "world.inkube.dev/v1/faults"
@@ -36,19 +37,12 @@ async def act(server: APIServer, action: Action) -> None:
             target.resource, target.name, target.namespace, patch=target.patch, type=target.type
         )
     if action.delete is not None:
-        await _delete(server, action.delete)
+        with ignoring(404):
+            await client.delete(action.delete.resource, action.delete.name, action.delete.namespace)
     if action.advance:
         advance(server, action.advance)
     if action.wait:
         await asyncio.sleep(action.wait)
-
-
-async def _delete(server: APIServer, target: Target) -> None:
-    try:
-        await server.client.delete(target.resource, target.name, target.namespace)
-    except StatusError as error:
-        if error.reason != Reason.NOT_FOUND:
-            raise
 
 
 def advance(server: APIServer, seconds: float) -> None:

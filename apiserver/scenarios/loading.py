@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from inkube.controllers.client import Client
+from inkube.controllers.client import Client, get_or_none, ignoring
 from inkube.controllers.provisioning import SCENARIOS, Scenario, UnknownScenario, find
 from inkube.schemas.objects import Object
 from inkube.schemas.status import Reason, StatusError
@@ -42,20 +42,13 @@ async def load(client: Client, name: str) -> Scenario:
 async def _put(client: Client, obj: Object) -> None:
     resource, name = f"world.inkube.dev/v1/{_plural(obj)}", obj["metadata"]["name"]
     for _ in range(TRIES):
-        try:
-            stored = await client.get(resource, name)
-        except StatusError as error:
-            if error.reason != Reason.NOT_FOUND:
-                raise
+        stored = await get_or_none(client, resource, name)
+        if stored is None:
             await client.create(obj)
             return
-        try:
+        with ignoring(Reason.CONFLICT):
             await client.update({**stored, "spec": obj["spec"]})
-        except StatusError as error:
-            if error.reason != Reason.CONFLICT:
-                raise
-            continue
-        return
+            return
     raise StatusError(409, Reason.CONFLICT, f"{name} is written by others again and again")
 
 

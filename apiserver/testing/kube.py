@@ -24,6 +24,7 @@ from inkube.apiserver.testing.clients import AsyncClient, BlockingClient, Face
 from inkube.apiserver.testing.failing import Failing
 from inkube.apiserver.testing.log import TestLog
 from inkube.apiserver.testing.thread import LoopThread
+from inkube.controllers.client import ignoring
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.environment import Environment
 from inkube.controllers.manager import Controller
@@ -226,11 +227,8 @@ class KubeNamespace:
         self.client = BlockingClient(kube.server.client, thread, name)
         self.aio = AsyncClient(kube.server.client, thread, name)
         meta = {"name": name}
-        try:
+        with ignoring(Reason.ALREADY_EXISTS):
             self.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
-        except StatusError as error:
-            if error.reason != Reason.ALREADY_EXISTS:
-                raise
 
     def kubeconfig(self) -> str:
         """Return a kubeconfig whose context is in the namespace."""

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from inkube.controllers.checks import status
 from inkube.controllers.checks.run import CheckSet, Run
 from inkube.controllers.checks.status import Finding, Verdict
-from inkube.controllers.client import Object
+from inkube.controllers.client import Object, get_or_none
 from inkube.controllers.environment import Environment
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Result, Watch
@@ -163,12 +163,9 @@ class CheckReconciler(Generic[R]):
             self._overwritten.discard(key)
             self._corrected[key] = self._env.clock.monotonic()
         self._recheck_keys.discard(key)
-        try:
-            obj = await self._env.client.get(self._gvr, key.name, key.namespace)
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
+        obj = await get_or_none(self._env.client, self._gvr, key.name, key.namespace)
+        if obj is None:
+            return None
         if obj["metadata"].get("deletionTimestamp"):
             self._outages.pop(key, None)
             return None
@@ -262,14 +259,8 @@ class CheckReconciler(Generic[R]):
 
     async def _newest(self, obj: Object) -> Object | None:
         metadata = obj["metadata"]
-        try:
-            return await self._env.client.get(
-                self._gvr, metadata["name"], metadata.get("namespace", "")
-            )
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
+        name, namespace = metadata["name"], metadata.get("namespace", "")
+        return await get_or_none(self._env.client, self._gvr, name, namespace)
 
     async def _record_event(self, obj: Object, verdict: Verdict) -> None:
         before = obj.get("status") or {}

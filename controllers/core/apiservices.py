@@ -8,7 +8,7 @@ every 30 seconds. Follows kube-aggregator/pkg/controllers/status (remote and loc
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, ignoring
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.controllers.workqueue import Backoff
@@ -16,7 +16,6 @@ from inkube.schemas import meta
 from inkube.schemas.aggregation import Finding, Registration, availability, registrations
 from inkube.schemas.clock import Clock
 from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
 
 RESOURCE = GVR("apiregistration.k8s.io", "v1", "apiservices")
 SERVICES = GVR("", "v1", "services")
@@ -126,11 +125,8 @@ class AvailabilityController:
         status = availability.next_status(obj, finding, meta.format_time(self._clock.now()))
         if status is None:
             return
-        try:
+        with ignoring(404):
             await self._client.update({**obj, "status": status}, subresource="status")
-        except StatusError as error:
-            if error.code != 404:  # deleted
-                raise
 
 
 def leads_elsewhere(change: Change) -> Iterator[Key]:

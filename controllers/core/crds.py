@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, ignoring
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import crds
@@ -18,7 +18,6 @@ from inkube.schemas.crds import conditions
 from inkube.schemas.definitions import Definition
 from inkube.schemas.meta import GVR, format_time
 from inkube.schemas.objects import same
-from inkube.schemas.status import StatusError
 
 NAME = "crds"
 RESOURCE = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
@@ -166,11 +165,8 @@ class CRDController:
                 return Result(requeue_after=RECHECK)
             crd = {**crd, "metadata": {**crd["metadata"]}, "status": _copy_status(crd["status"])}
         crds.finish_delete(crd, self._now())
-        try:
+        with ignoring(404):
             await self._client.update(crd, subresource="status")
-        except StatusError as error:
-            if error.code != 404:
-                raise
         self._retire(crd["metadata"]["name"])
         return None
 
@@ -181,11 +177,8 @@ class CRDController:
             metadata = instance["metadata"]
             if "deletionTimestamp" in metadata:
                 continue
-            try:
+            with ignoring(404):
                 await self._client.delete(resource, metadata["name"], metadata.get("namespace", ""))
-            except StatusError as error:
-                if error.code != 404:
-                    raise
         return len((await self._client.list(resource)).items)
 
     def _reachable(self, definition: Definition) -> GVR:

@@ -9,11 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, get_or_none
 from inkube.controllers.core.catalog import Catalog, Item, Owner, Step
 from inkube.controllers.informer import Key
 from inkube.controllers.manager import Controller, Manager, Result
-from inkube.schemas.status import StatusError
 
 NAME = "garbage"
 ORPHAN = "orphan"
@@ -255,12 +254,7 @@ class Collector:
         await self._client.delete(key.resource, key.name, key.namespace, options=options)
 
     async def _get(self, key: Key) -> Object | None:
-        try:
-            return await self._client.get(key.resource, key.name, key.namespace)
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
+        return await get_or_none(self._client, key.resource, key.name, key.namespace)
 
 
 def _policy(item: Item) -> str:

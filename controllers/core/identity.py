@@ -12,12 +12,11 @@ import uuid
 from base64 import b32encode
 from datetime import datetime, timedelta
 
-from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.client import Client, Object, Selection, ignoring
 from inkube.controllers.informer import Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import meta
 from inkube.schemas.clock import Clock
-from inkube.schemas.status import StatusError
 
 LEASES = "coordination.k8s.io/v1/leases"
 NAMESPACE = "kube-system"
@@ -69,14 +68,11 @@ class IdentityController:
     async def reconcile(self, key: Key) -> Result | None:
         """Handle one Lease, again when it is due."""
         found = self._leases.get(key)
-        try:
+        with ignoring(404, 409):
             if key == self._own_key:
                 return Result(await self._renew(found))
             if found is not None:
                 return Result(await self._collect(found))
-        except StatusError as error:
-            if error.code not in (404, 409):  # deleted or changed: an event follows
-                raise
         return None
 
     async def _renew(self, stored: Object | None) -> float:

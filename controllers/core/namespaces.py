@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.client import Client, Object, Selection, get_or_none
 from inkube.controllers.core.catalog import Catalog, Kind, Step
 from inkube.controllers.informer import Change, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
@@ -102,7 +102,7 @@ class Drain:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Take one step for the deletion of one namespace."""
-        namespace = await self._get_or_none(key.name)
+        namespace = await get_or_none(self._client, RESOURCE, key.name)
         if namespace is None or "deletionTimestamp" not in namespace["metadata"]:
             self._namespaces.discard(key.name)
             return None
@@ -190,14 +190,6 @@ class Drain:
         finalizers = [name for name in namespace["spec"]["finalizers"] if name != FINALIZER]
         body = {**namespace, "spec": {**namespace["spec"], "finalizers": finalizers}}
         await self._client.update(body, subresource="finalize")
-
-    async def _get_or_none(self, name: str) -> Object | None:
-        try:
-            return await self._client.get(RESOURCE, name)
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
 
 
 _MAX_CONCURRENT_DELETIONS = 100  # deletions that may share a commit

@@ -6,11 +6,10 @@ Follows pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from inkube.controllers.client import Client, Object
+from inkube.controllers.client import Client, Object, ignoring
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Watch
 from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
 
 CLAIMS, VOLUMES, PODS = "v1/persistentvolumeclaims", "v1/persistentvolumes", "v1/pods"
 CLASSES = str(GVR("storage.k8s.io", "v1", "volumeattributesclasses"))
@@ -111,13 +110,10 @@ def _add(
         left = [each for each in finalizers if each != finalizer]
         version = obj["metadata"]["resourceVersion"]
         patch = {"metadata": {"resourceVersion": version, "finalizers": left or None}}
-        try:
+        with ignoring(404, 409):
             await client.patch(
                 resource, key.name, key.namespace, patch=patch, field_manager=_WRITER
             )
-        except StatusError as error:
-            if error.code not in (404, 409):  # deleted or changed: an event follows
-                raise
 
     watches = (Watch(resource), *(Watch(other, keys) for other, keys in others.items()))
     manager.add(Controller(name, reconcile, watches))

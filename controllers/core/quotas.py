@@ -6,14 +6,13 @@ Admission charges growing usage. Follows pkg/controller/resourcequota.
 
 from collections.abc import Callable, Iterable
 
-from inkube.controllers.client import Client, Object, Selection
+from inkube.controllers.client import Client, Object, Selection, get_or_none
 from inkube.controllers.core.catalog import Catalog, Step
 from inkube.controllers.informer import Change, Informer, Key
 from inkube.controllers.manager import Controller, Manager, Result, Watch
 from inkube.schemas import quantity
 from inkube.schemas.builtin import devicequotas, quotas
 from inkube.schemas.meta import GVR
-from inkube.schemas.status import StatusError
 
 NAME = "quotas"
 _DEVICE_CLASSES = GVR("resource.k8s.io", "v1", "deviceclasses")
@@ -57,12 +56,9 @@ class QuotaController:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Update the status of one quota."""
-        try:
-            quota = await self._client.get(RESOURCE, key.name, key.namespace)
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
+        quota = await get_or_none(self._client, RESOURCE, key.name, key.namespace)
+        if quota is None:
+            return None
         hard = quotas.hard(quota)
         status = {"hard": hard, "used": await self._usage(quota)}
         if not hard:

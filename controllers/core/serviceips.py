@@ -16,7 +16,7 @@ import ipaddress
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
-from inkube.controllers.client import Client, Object, apply_status
+from inkube.controllers.client import Client, Object, apply_status, ignoring
 from inkube.controllers.events import Recorder
 from inkube.controllers.eventseries import SeriesRecorder
 from inkube.controllers.informer import Change, Informer, Key
@@ -150,16 +150,13 @@ class AddressController:
     async def _replace(self, stored: Object | None, right: Object | None) -> bool:
         """Delete an IPAddress and create another one. Returns whether both happened; otherwise an
         event follows."""
-        try:
+        with ignoring(404, 409):
             if stored is not None:
                 await self._delete(stored)
             if right is not None:
                 await self._client.create(right)
-        except StatusError as error:
-            if error.code not in (404, 409):
-                raise
-            return False
-        return True
+            return True
+        return False
 
     async def _delete(self, ip_address: Object) -> None:
         uid = ip_address["metadata"]["uid"]
@@ -270,14 +267,11 @@ class RangeController:
         found = self._ranges.get(key)
         if found is None:
             return
-        try:
+        with ignoring(404, 409):
             if "deletionTimestamp" in found["metadata"]:
                 await self._end(found)
             else:
                 await self._begin(found)
-        except StatusError as error:
-            if error.code not in (404, 409):  # deleted or changed: an event follows
-                raise
 
     async def _begin(self, service_cidr: Object) -> None:
         finalizers = service_cidr["metadata"].get("finalizers") or []

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from inkube.client import Object, Selection
+from inkube.client import Object, Selection, ignoring
 from inkube.controllers.porch import storedobjects, sync, troubles
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.git.depots import SecretMissing, SecretUnfit
@@ -316,11 +316,8 @@ class _Reconciler:
             await sync.forget(self._env, key.namespace, key.name)
         left = [each for each in finalizers if each != FINALIZER]
         patch = {"metadata": {"finalizers": left or None, "uid": obj["metadata"]["uid"]}}
-        try:
+        with ignoring(404):
             await self._env.client.patch(Repository.gvr, key.name, key.namespace, patch=patch)
-        except StatusError as error:
-            if error.code != 404:
-                raise
         self._engine.forget(key.namespace, key.name)
 
     async def _begin(self, obj: Object) -> Object:

@@ -2,21 +2,11 @@
 
 from collections.abc import Sequence
 
-from inkube.client import Client, Object, Selection
+from inkube.client import Client, Object, Selection, get_or_none
 from inkube.controllers.porch import revisions
 from inkube.controllers.porch.git import layout
 from inkube.controllers.porch.types import PackageRevision, PorchPackage, Repository
-from inkube.kinds import MOST, Environment, Record, StatusError
-
-
-async def get_or_none(client: Client, kind: type, name: str, namespace: str) -> Object | None:
-    """Return an object; None if it does not exist."""
-    try:
-        return await client.get(kind.gvr, name, namespace)  # type: ignore[attr-defined] # a Resource
-    except StatusError as error:
-        if error.code == 404:
-            return None
-        raise
+from inkube.kinds import MOST, Environment, Record
 
 
 async def revision(client: Client, name: str, namespace: str) -> Object | None:

@@ -31,7 +31,7 @@ def authorize(tokens: Tokens) -> Subresource:
     """Return the subresource."""
 
     async def serve(question: Question, env: Environment) -> Reply:
-        obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))
+        obj = await sync.stored(env, Connection, Key(question.namespace, question.name))
         if obj is None:
             raise status.not_found(GROUP, Connection.gvr.resource, question.name)
         connection = kinds.parse(Connection, obj)

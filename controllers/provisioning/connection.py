@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from inkube.client import Object, Selection
+from inkube.client import Object, Selection, get_or_none
 from inkube.controllers.provisioning import connection_checks as checks
 from inkube.controllers.provisioning import connection_rules as rules
 from inkube.controllers.provisioning.authorize import authorize
@@ -26,7 +26,6 @@ from inkube.kinds import (
     Report,
     Run,
     SecureValues,
-    StatusError,
     Watch,
 )
 
@@ -72,7 +71,8 @@ def _name_prefix(obj: Object) -> str:
 async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[Problem]:
     """Reject the deletion of a connection that repositories use, unless the namespace is being
     deleted."""
-    if await _is_terminating(env, connection.metadata.namespace):
+    namespace = await get_or_none(env.client, "v1/namespaces", connection.metadata.namespace)
+    if namespace is not None and "deletionTimestamp" in namespace["metadata"]:
         return
     selection = Selection(namespace=connection.metadata.namespace)
     listed = await env.client.list(Repository.gvr, selection)
@@ -82,16 +82,6 @@ async def not_in_use(connection: Connection, env: Environment) -> AsyncIterator[
         yield Forbidden(
             f"cannot delete connection: referenced by {len(users)} repository(s): [{names}]"
         )
-
-
-async def _is_terminating(env: Environment, namespace: str) -> bool:
-    try:
-        found = await env.client.get("v1/namespaces", namespace)
-    except StatusError as error:
-        if error.code == 404:
-            return False
-        raise
-    return bool(found["metadata"].get("deletionTimestamp"))
 
 
 def _users(connection: Connection, repositories: Sequence[Object]) -> list[str]:

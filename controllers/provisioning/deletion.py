@@ -1,7 +1,7 @@
 """The steps before the deletion of a Repository: its jobs, its webhook, the resources pulled from
 it."""
 
-from inkube.client import Selection
+from inkube.client import Selection, ignoring
 from inkube.controllers.provisioning import hooks
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.jobs.types import Job
@@ -18,7 +18,6 @@ from inkube.kinds import (
     Key,
     OutsideError,
     Run,
-    StatusError,
 )
 
 FORCE = f"{GROUP}/force-delete"
@@ -47,18 +46,15 @@ async def _remove_jobs(repository: Repository, env: Environment) -> None:
         if job["spec"].get("repository") != repository.metadata.name:
             continue
         metadata = job["metadata"]
-        try:
+        with ignoring(404):
             await env.client.delete(Job.gvr, metadata["name"], metadata["namespace"])
-        except StatusError as error:
-            if error.code != 404:
-                raise
 
 
 async def _remove_webhook(repository: Repository, env: Environment) -> None:
     metadata = repository.metadata
     if metadata.annotations.get(FORCE) == "true":
         return
-    obj = await sync.get_or_none(env, Repository, Key(metadata.namespace, metadata.name))
+    obj = await sync.stored(env, Repository, Key(metadata.namespace, metadata.name))
     if obj is None:
         return
     run = Run(obj, env, model=Repository)

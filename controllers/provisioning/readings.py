@@ -65,7 +65,7 @@ async def reply_with(question: Question, env: Environment, find: Find) -> Reply:
 async def reply_or_status(question: Question, env: Environment, reply: MakeReply) -> Reply:
     """Return the reply that `reply` returns for the repository. Errors of its host become a
     Status."""
-    obj = await sync.get_or_none(env, Repository, Key(question.namespace, question.name))
+    obj = await sync.stored(env, Repository, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     run = Run(obj, env, model=Repository)
@@ -186,7 +186,7 @@ def stats(pulls: Pulls) -> Endpoint:
 
 
 async def _external(question: Question, env: Environment) -> Reply:
-    obj = await sync.get_or_none(env, Connection, Key(question.namespace, question.name))
+    obj = await sync.stored(env, Connection, Key(question.namespace, question.name))
     if obj is None:
         raise status.not_found(GROUP, Connection.gvr.resource, question.name)
     run = Run(obj, env, model=Connection)

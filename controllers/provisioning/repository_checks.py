@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from inkube import kinds
-from inkube.client import Client
+from inkube.client import Client, get_or_none
 from inkube.controllers.provisioning import outside
 from inkube.controllers.provisioning.outside.hosts import (
     App,
@@ -34,7 +34,6 @@ from inkube.kinds import (
     Run,
     SecureValues,
     Service,
-    StatusError,
     check,
 )
 
@@ -336,13 +335,9 @@ async def connection_of(repository: Repository, client: Client, memo: Memo) -> C
         reference = repository.spec.connection
         if reference is None or not reference.name:
             return None
-        try:
-            found = await client.get(Connection.gvr, reference.name, repository.metadata.namespace)
-        except StatusError as error:
-            if error.code == 404:
-                return None
-            raise
-        return kinds.parse(Connection, found)
+        namespace = repository.metadata.namespace
+        found = await get_or_none(client, Connection.gvr, reference.name, namespace)
+        return None if found is None else kinds.parse(Connection, found)
 
     return await memo("connection", fetch)
 

@@ -10,7 +10,7 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from inkube.client import Object
+from inkube.client import Object, ignoring
 from inkube.controllers.provisioning import hooks, places
 from inkube.controllers.provisioning.jobs import sync
 from inkube.controllers.provisioning.outside import urls
@@ -32,7 +32,7 @@ _OPENING = ("opened", "reopened", "synchronize")
 
 async def _serve(question: Question, env: Environment) -> Reply:
     key = Key(question.namespace, question.name)
-    obj = await sync.get_or_none(env, Repository, key)
+    obj = await sync.stored(env, Repository, key)
     if obj is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     run = Run(obj, env, model=Repository)
@@ -124,11 +124,8 @@ def _same_repository(repository: Repository, payload: dict[str, Any]) -> None:
 
 
 async def _create_job(name: str, question: Question, spec: Object, env: Environment) -> None:
-    try:
+    with ignoring(Reason.ALREADY_EXISTS):  # the waiting job includes this change
         await env.client.create(sync.job(name, question.namespace, spec))
-    except StatusError as error:
-        if error.reason != Reason.ALREADY_EXISTS:  # the waiting job includes this change
-            raise
 
 
 async def _note(obj: Object, env: Environment) -> None:

@@ -7,7 +7,7 @@ causes.
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, TypeVar
 
-from inkube.client import Object
+from inkube.client import Object, ignoring
 from inkube.formats import same
 from inkube.kinds import (
     Controller,
@@ -17,7 +17,6 @@ from inkube.kinds import (
     KindModule,
     Problem,
     Resource,
-    StatusError,
     check,
     conditions,
 )
@@ -57,10 +56,7 @@ async def write(
     if not changed:
         return
     patch = {"metadata": {"uid": meta["uid"]}, "status": changed}
-    try:
+    with ignoring(404, 409):
         await env.client.patch(
             kind.gvr, meta["name"], meta["namespace"], patch=patch, subresource="status"
         )
-    except StatusError as error:
-        if error.code not in (404, 409):
-            raise

@@ -4,11 +4,10 @@ namespace."""
 from collections.abc import Sequence
 from typing import Any
 
-from inkube.client import Client, Object
+from inkube.client import Client, Object, get_or_none
 from inkube.controllers.porch.files import documents, kptfile
 from inkube.controllers.porch.files.documents import Document, Files
 from inkube.formats import resources, split_api_version
-from inkube.kinds import StatusError
 
 POINT = "kpt.dev/config-injection"
 INJECTED_ANNOTATION = "kpt.dev/injected-resource"
@@ -81,12 +80,7 @@ async def _get(client: Client, kind: Object, name: str, namespace: str) -> Objec
     if not plural:
         return None
     prefix = f"{kind['group']}/" if kind["group"] else ""
-    try:
-        return await client.get(f"{prefix}{kind['version']}/{plural}", name, namespace)
-    except StatusError as error:
-        if error.code == 404:
-            return None
-        raise
+    return await get_or_none(client, f"{prefix}{kind['version']}/{plural}", name, namespace)
 
 
 async def plural_of(client: Client, group: str, kind: str) -> str:

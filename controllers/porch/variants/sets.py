@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from inkube.client import Object, Selection
+from inkube.client import Object, Selection, get_or_none
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.types import (
     CONFIG,
@@ -129,9 +129,7 @@ class Sets:
     async def reconcile(self, key: Key) -> Result | None:
         """Create missing variants, correct existing ones, and delete those that are no longer
         wanted."""
-        obj = await storedobjects.get_or_none(
-            self._client, PackageVariantSet, key.name, key.namespace
-        )
+        obj = await get_or_none(self._client, PackageVariantSet, key.name, key.namespace)
         if obj is None or obj["metadata"].get("deletionTimestamp"):
             return None
         spec = obj.get("spec") or {}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from inkube.client import Object
+from inkube.client import Object, get_or_none
 from inkube.controllers.porch import revisions, storedobjects
 from inkube.controllers.porch.files import documents, kptfile, packages
 from inkube.controllers.porch.files.documents import Files
@@ -116,7 +116,7 @@ class Variants:
 
     async def reconcile(self, key: Key) -> Result | None:
         """Reconcile one variant, and write the result to its status."""
-        obj = await storedobjects.get_or_none(self._client, PackageVariant, key.name, key.namespace)
+        obj = await get_or_none(self._client, PackageVariant, key.name, key.namespace)
         if obj is None:
             return None
         meta = obj["metadata"]

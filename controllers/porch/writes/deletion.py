@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from inkube.client import Object
+from inkube.client import Object, get_or_none
 from inkube.controllers.porch import refusals, revisions, storedobjects
 from inkube.controllers.porch.git import commits
 from inkube.controllers.porch.git.content import Refs, Update
@@ -18,7 +18,7 @@ from inkube.controllers.porch.git.depots import Depot, Depots
 from inkube.controllers.porch.git.layout import FINAL, PLACEHOLDER, PUBLISHED
 from inkube.controllers.porch.refusals import Refusals
 from inkube.controllers.porch.writes.origin import Origin
-from inkube.kinds import Environment, Record, StatusError, Write, status
+from inkube.kinds import Environment, Record, Write, status
 
 
 class Deletion:
@@ -92,13 +92,8 @@ class Deletion:
 
 async def _is_ending(env: Environment, namespace: str) -> bool:
     """Return whether the namespace is being deleted or does not exist."""
-    try:
-        found = await env.client.get("v1/namespaces", namespace)
-    except StatusError as error:
-        if error.code == 404:
-            return True
-        raise
-    return bool(found["metadata"].get("deletionTimestamp"))
+    found = await get_or_none(env.client, "v1/namespaces", namespace)
+    return found is None or "deletionTimestamp" in found["metadata"]
 
 
 async def _check(write: Write, env: Environment, old: Object) -> None:

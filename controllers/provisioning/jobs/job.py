@@ -6,7 +6,7 @@ is removed after a while.
 
 from datetime import datetime
 
-from inkube.client import Object, Selection
+from inkube.client import Object, Selection, ignoring
 from inkube.controllers.provisioning.jobs import actions, sync
 from inkube.controllers.provisioning.jobs import rules as job_rules
 from inkube.controllers.provisioning.jobs.actions import Outcome
@@ -33,7 +33,6 @@ from inkube.kinds import (
     Progress,
     Result,
     Run,
-    StatusError,
     Watch,
     Work,
 )
@@ -73,7 +72,7 @@ class JobRunner:
 
     async def _outcome(self, job: Job, progress: Progress, env: Environment) -> Outcome:
         place = Key(job.metadata.namespace, job.spec.repository)
-        repository = await sync.get_or_none(env, Repository, place)
+        repository = await sync.stored(env, Repository, place)
         if repository is None:
             return Outcome.failed(f"repository {place.name} not found")
         is_going = bool(repository["metadata"].get("deletionTimestamp"))
@@ -152,18 +151,15 @@ def _expiry(options: Options, env: Environment) -> Controller:
     """Remove HistoricJobs that are older than the configured time."""
 
     async def reconcile(key: Key) -> Result | None:
-        obj = await sync.get_or_none(env, HistoricJob, key)
+        obj = await sync.stored(env, HistoricJob, key)
         if obj is None:
             return None
         created = datetime.fromisoformat(obj["metadata"]["creationTimestamp"])
         left = options.job_history - (env.clock.now() - created).total_seconds()
         if left > 0:
             return Result(left)
-        try:
+        with ignoring(404):
             await env.client.delete(HistoricJob.gvr, key.name, key.namespace)
-        except StatusError as error:
-            if error.code != 404:
-                raise
         return None
 
     watch = Watch(HistoricJob.gvr, lambda change: [] if change.old else [Key.of(change.object)])

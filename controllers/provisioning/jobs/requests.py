@@ -74,7 +74,7 @@ def _spec(question: Question) -> Object:
 
 
 async def _repository(question: Question, env: Environment) -> Object:
-    found = await sync.get_or_none(env, Repository, Key(question.namespace, question.name))
+    found = await sync.stored(env, Repository, Key(question.namespace, question.name))
     if found is None:
         raise status.not_found(GROUP, Repository.gvr.resource, question.name)
     return found

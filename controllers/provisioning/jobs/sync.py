@@ -8,7 +8,7 @@ interval if the branch has moved.
 
 from typing import Any
 
-from inkube.client import Object
+from inkube.client import Object, get_or_none, ignoring
 from inkube.controllers.provisioning import places, quotas
 from inkube.controllers.provisioning.jobs.types import REPOSITORY, Job
 from inkube.controllers.provisioning.options import Options
@@ -31,7 +31,6 @@ from inkube.kinds import (
     Reason,
     Result,
     Run,
-    StatusError,
     Watch,
     conditions,
 )
@@ -73,7 +72,7 @@ def _concern(obj: Object) -> tuple[Any, ...]:
 
 
 async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment) -> Result | None:
-    obj = await get_or_none(env, Repository, key)
+    obj = await stored(env, Repository, key)
     if obj is None:
         pulls.forget(key)
         return None
@@ -87,7 +86,7 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         pulls.forget(key)
         return None
     name = job_name(key.name, "sync")
-    if await get_or_none(env, Job, Key(key.namespace, name)) is not None:
+    if await stored(env, Job, Key(key.namespace, name)) is not None:
         return None
     pulled, sync = pulls.of(key, metadata["uid"]), reported.get("sync") or {}
     if pulled is None or pulled.generation != metadata["generation"]:
@@ -97,10 +96,7 @@ async def _reconcile(key: Key, pulls: Pulls, options: Options, env: Environment)
         await request_pull(obj, env, is_incremental=True)
         return None
     if sync.get("state") in ("pending", "working"):
-        if (
-            sync.get("job")
-            and await get_or_none(env, Job, Key(key.namespace, sync["job"])) is not None
-        ):
+        if sync.get("job") and await stored(env, Job, Key(key.namespace, sync["job"])) is not None:
             return None  # a job of a client: its end triggers this again
         # the job was deleted before it finished
         await request_pull(obj, env, is_incremental=False)
@@ -137,7 +133,7 @@ async def request_pull_after_write(obj: Object, env: Environment, pulls: Pulls) 
     it."""
     key = Key(obj["metadata"]["namespace"], obj["metadata"]["name"])
     pulls.request(key)  # before the look, because the job can end meanwhile
-    if await get_or_none(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
+    if await stored(env, Job, Key(key.namespace, job_name(key.name, "sync"))) is None:
         pulls.take_request(key)
         await request_pull(obj, env, is_incremental=True)
 
@@ -151,15 +147,12 @@ async def request_pull(obj: Object, env: Environment, *, is_incremental: bool) -
         "pull": {"incremental": is_incremental},
     }
     namespace = obj["metadata"]["namespace"]
-    if await get_or_none(env, Job, Key(namespace, name)) is not None:
+    if await stored(env, Job, Key(namespace, name)) is not None:
         return
     # reported before the create, because the reports of the job must come later
     await report(obj, env, {"state": "pending", "scheduled": now(env), "job": name, "message": []})
-    try:
+    with ignoring(Reason.ALREADY_EXISTS):
         await env.client.create(job(name, namespace, spec))
-    except StatusError as error:
-        if error.reason != Reason.ALREADY_EXISTS:
-            raise
 
 
 async def report(
@@ -175,7 +168,7 @@ async def report(
     After the sync has finished, the condition SyncStatus contains its result.
     """
     metadata = obj["metadata"]
-    fresh = await get_or_none(env, Repository, Key(metadata["namespace"], metadata["name"]))
+    fresh = await stored(env, Repository, Key(metadata["namespace"], metadata["name"]))
     if fresh is None or fresh["metadata"]["uid"] != metadata["uid"]:
         return
     obj = fresh
@@ -235,11 +228,6 @@ def now(env: Environment) -> int:
     return int(env.clock.now().timestamp() * 1000)
 
 
-async def get_or_none(env: Environment, model: Any, key: Key) -> Object | None:
+async def stored(env: Environment, model: Any, key: Key) -> Object | None:
     """Return the current object; None if it does not exist."""
-    try:
-        return await env.client.get(model.gvr, key.name, key.namespace)
-    except StatusError as error:
-        if error.code == 404:
-            return None
-        raise
+    return await get_or_none(env.client, model, key.name, key.namespace)
