@@ -29,7 +29,6 @@ READ = Request("GET", "/api/v1/namespaces/default")
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     options = ("--in-memory", "--offline", "--recheck-unhealthy", "1", "--max-repositories", "0")
     with servers.inkube(*options) as server, servers.inkube(*options) as idle:
         with closing(server.connect()) as connection:

@@ -56,7 +56,6 @@ class Sort(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     yield from _writes()
     with on_a_file() as server:
         yield from _races(server)

@@ -32,7 +32,6 @@ class Turn(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     posted = [crd(f"larges{n}", f"Large{n}", _schema(n)) for n in range(DEFINITIONS)]
     changed = crd("larges0", "Large0", _schema(DEFINITIONS))
     floors, turns = list[float](), list[Turn]()

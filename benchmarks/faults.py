@@ -19,7 +19,6 @@ PATH = "/api/v1/namespaces/default"
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     look, get = asyncio.run(_measure())
     note = f"{look * 1e6:.2f} of {get * 1e6:.0f} µs of processor time"
     yield Figure("a fault, to a request it does not match", 100 * look / get, "%", 2, note=note)

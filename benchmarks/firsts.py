@@ -29,7 +29,6 @@ _HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     floors, costs = list[float](), dict[str, list[float]]()
     for _ in range(TURNS):
         for name, (asks, _) in _SORTS.items():

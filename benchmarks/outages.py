@@ -32,7 +32,6 @@ HOST = objects.new(
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     limit = INTERVAL + 1
     for outage in OUTAGES:
         told = asyncio.run(_of_a_host(outage))

@@ -26,7 +26,6 @@ _COMMITTER = "Ann <ann@example.com> 1700000000 +0000"
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "large.git")
         _fill(place)

@@ -34,7 +34,6 @@ WAYS: Mapping[str, Mapping[str, str]] = {
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         python = _environment(folder)

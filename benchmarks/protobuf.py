@@ -24,7 +24,6 @@ MEDIA = ("application/json", "application/vnd.kubernetes.protobuf")
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with servers.inkube() as server:
         load.send(server.port, (_create(number) for number in range(LISTED)))
         yield _compared(server, "GET", f"{COLLECTION}/map-00000", GETS, at_most=1.0)

@@ -28,7 +28,6 @@ _EVENT = b'{"type":"MODIFIED"'
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with servers.inkube() as server:
         installed(server, definition())
         load.send(server.port, creates(range(100)))

@@ -22,7 +22,6 @@ HOST = objects.new("world.inkube.dev/v1", "GitHost", "git.example", spec={"repos
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     seconds, written = asyncio.run(_recheck())
     note = f"{written} writes"
     what = f"processor time of a recheck of {REPOSITORIES:,} healthy repositories"

@@ -30,7 +30,6 @@ EVENTS = 60
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     if postgresql.missing():
         return
     with (

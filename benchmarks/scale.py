@@ -56,7 +56,6 @@ class Served(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         served = [_serve(stack, folder / f"{size}.db", size) for size in SIZES]

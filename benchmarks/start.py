@@ -102,7 +102,6 @@ class Cost(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         yield from _starts(folder)

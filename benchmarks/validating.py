@@ -54,7 +54,6 @@ spec:
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write(folder)

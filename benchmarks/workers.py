@@ -35,7 +35,6 @@ class Turn(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     if (os.cpu_count() or 1) < 2 or not hasattr(os, "fork"):
         return
     with (

@@ -41,7 +41,6 @@ class Took(NamedTuple):
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     found = asyncio.run(_lived())
     for what, took in found.items():
         note = f"{took.cpu:.2f} s, {took.plain:.2f} s; {took.revisions:,} revisions"

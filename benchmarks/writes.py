@@ -22,7 +22,6 @@ PATH = f"{COLLECTION}/one"
 
 
 def measure() -> Iterable[Figure]:
-    """See the module."""
     with servers.inkube() as server:
         installed(server, definition())
         with closing(server.connect()) as connection:

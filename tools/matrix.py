@@ -296,7 +296,6 @@ def build(folder: Path) -> Path:
 
 
 def main() -> None:
-    """See the module."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("rows", nargs="*", metavar="ROW", help="all without any: see --list")
     parser.add_argument("--list", action="store_true", help="print the names of the rows")

@@ -5,6 +5,7 @@ with the recorded state.
 """
 
 import base64
+import html
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -77,7 +78,7 @@ def render(requests: bytes, title: str) -> str:
     return "\n".join([
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{_text(title)}</title>",
+        f"<title>{html.escape(title, quote=False)}</title>",
         f"<style>{files['style.css']}</style>",
         f"<script>{_safe(files['theme.js'])}</script>",
         "</head><body>",
@@ -96,10 +97,6 @@ def _safe(text: str) -> str:
     r"""Return a text that cannot end its element. In JSON and in strings of scripts, `\/` is a
     slash."""
     return text.replace("</script", "<\\/script")
-
-
-def _text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _listable(*documents: Object) -> list[tuple[str, str]]:

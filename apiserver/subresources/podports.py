@@ -60,11 +60,9 @@ class _Side:
         self._reader, self._writer = reader, writer
 
     async def read(self) -> bytes:
-        """Return the next bytes of the client, or b"" at the end."""
         return await self._reader.read(_PIECE)
 
     async def write(self, data: bytes) -> None:
-        """Send bytes to the client."""
         self._writer.write(data)
         await self._writer.drain()
 
@@ -79,7 +77,6 @@ class _Port:
         """The reason why the pod accepted no connection."""
 
     def base(self) -> str:
-        """Return scheme, host and port of the base URL."""
         return self._base
 
     def request(self, method: str, base: str, target: str, **options: Any) -> Any:

@@ -109,25 +109,25 @@ def conditions(run: Run[Repository], options: Options) -> list[Finding]:
 def _of_namespace(count: int | None, limit: int) -> Finding:
     if not limit or count is None:
         return _UNLIMITED
-    there = f"{count}/{limit} repositories"
-    if count > limit:
-        return Finding("NamespaceQuota", False, EXCEEDED, f"namespace quota exceeded: {there}")
-    if count == limit:
-        return Finding("NamespaceQuota", True, "QuotaReached", f"namespace quota reached: {there}")
-    return Finding("NamespaceQuota", True, "WithinQuota", f"within quota: {there}")
+    return _compared("namespace", count, limit, "repositories")
 
 
 def of_resources(stats: list[Object], limit: int) -> Finding:
     """Return the condition ResourceQuota, for the counts of the last pull."""
     if not limit:
         return _UNLIMITED._replace(type="ResourceQuota")
-    count = sum(each["count"] for each in stats)
-    there = f"{count}/{limit} resources"
+    return _compared("Resource", sum(each["count"] for each in stats), limit, "resources")
+
+
+def _compared(scope: str, count: int, limit: int, what: str) -> Finding:
+    """Return the condition of a count and its limit. `scope` is spelled as in its messages."""
+    there, kind = f"{count}/{limit} {what}", f"{scope.capitalize()}Quota"
     if count > limit:
-        return Finding("ResourceQuota", False, EXCEEDED, f"Resource quota exceeded: {there}")
+        return Finding(kind, False, EXCEEDED, f"{scope} quota exceeded: {there}")
     if count == limit:
-        return Finding("ResourceQuota", True, "QuotaReached", f"Resource quota reached: {there}")
-    return Finding("ResourceQuota", True, "WithinQuota", f"Within quota: {there}")
+        return Finding(kind, True, "QuotaReached", f"{scope} quota reached: {there}")
+    within = "Within" if scope[0].isupper() else "within"
+    return Finding(kind, True, "WithinQuota", f"{within} quota: {there}")
 
 
 def status_of(options: Options) -> Object:

@@ -5,10 +5,10 @@ Follows pkg/controller/controller_ref_manager.go.
 
 from collections.abc import Callable, Iterable, Iterator
 
-from inkube.client import Client, Object
+from inkube.client import Client, Object, get_or_none, ignoring
 from inkube.controllers.workloads import pods
 from inkube.formats import controller_reference, selectors
-from inkube.kinds import Change, Informer, Key, StatusError
+from inkube.kinds import Change, Informer, Key
 
 Labels = dict[str, str]
 
@@ -111,12 +111,9 @@ class Claims:
 
     async def _is_still_there(self, owner: Object) -> bool:
         meta = owner["metadata"]
-        try:
-            fresh = await self._client.get(self._owners, meta["name"], meta["namespace"])
-        except StatusError as error:
-            if error.code == 404:
-                return False
-            raise
+        fresh = await get_or_none(self._client, self._owners, meta["name"], meta["namespace"])
+        if fresh is None:
+            return False
         own = fresh["metadata"]
         return own["uid"] == meta["uid"] and "deletionTimestamp" not in own
 
@@ -141,11 +138,8 @@ class Claims:
                 "ownerReferences": references or None,
             }
         }
-        try:
+        with ignoring(404, 409, 422):
             return await self._client.patch(
                 self._resource, meta["name"], meta["namespace"], patch=body
             )
-        except StatusError as error:
-            if error.code in (404, 409, 422):
-                return None
-            raise
+        return None

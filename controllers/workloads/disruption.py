@@ -6,13 +6,13 @@ Follows pkg/controller/disruption/disruption.go.
 from collections.abc import Iterator
 from datetime import timedelta
 
-from inkube.client import Object
+from inkube.client import Object, get_or_none
 from inkube.controllers.workloads import pods, writes
 from inkube.controllers.workloads.claims import controller_of
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.rollouts import scaled_value
 from inkube.formats import format_time, gotext, selectors, split_api_version
-from inkube.kinds import Change, Controller, Informer, Key, Result, StatusError, Watch
+from inkube.kinds import Change, Controller, Informer, Key, Result, Watch
 
 NAME = "disruption-controller"
 _COMPONENT = "controllermanager"
@@ -174,12 +174,9 @@ class Disruption:
         if kind is None:
             name = gotext.quote(pod["metadata"]["name"])
             raise _NoExpectedCount(f"found no controller ref for pod {name}")
-        try:
-            found = await self._client.get(kind.resource, reference["name"], namespace)
-        except StatusError as error:
-            if error.code == 404:
-                return reference["uid"], 0
-            raise
+        found = await get_or_none(self._client, kind.resource, reference["name"], namespace)
+        if found is None:
+            return reference["uid"], 0
         replicas = (found.get("spec") or {}).get("replicas")
         if not isinstance(replicas, int):
             plural = kind.resource.resource

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
-from inkube.client import GVR, Client, Object
+from inkube.client import GVR, Client, Object, ignoring
 from inkube.controllers.core import is_ending as is_ending
 from inkube.kinds import Key, Reconcile, Result, StatusError
 
@@ -99,12 +99,9 @@ async def write_status(client: Client, obj: Object, status: Object) -> Object | 
 async def update(client: Client, obj: Object, *, subresource: str = "") -> Object | None:
     """Replace an object and return it, or None if it was deleted or changed meanwhile: an event
     follows."""
-    try:
+    with ignoring(404, 409):
         return await client.update(obj, subresource=subresource)
-    except StatusError as error:
-        if error.code in (404, 409):
-            return None
-        raise
+    return None
 
 
 async def delete(
@@ -113,13 +110,10 @@ async def delete(
     """Delete the object with this uid. Returns whether it existed."""
     meta = obj["metadata"]
     wanted = {"preconditions": {"uid": meta["uid"]}, **(options or {})}
-    try:
+    with ignoring(404, 409):
         await client.delete(resource, meta["name"], meta.get("namespace", ""), options=wanted)
-    except StatusError as error:
-        if error.code in (404, 409):
-            return False
-        raise
-    return True
+        return True
+    return False
 
 
 def set_condition(

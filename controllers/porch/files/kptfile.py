@@ -121,74 +121,53 @@ def edit(files: Files, *changes: Edit) -> Files:
     return {**files, NAME: documents.edited(files[NAME], change)}
 
 
-def renamed(name: str) -> Edit:
-    """Return an edit that sets metadata.name."""
-
-    def change(tree: Any) -> None:
-        documents.descend(tree, "metadata")["name"] = name
-
-    return change
+# edits: the last parameter is the tree
 
 
-def from_upstream(source: Upstream) -> Edit:
-    """Return an edit that sets the upstream of the package."""
-
-    def change(tree: Any) -> None:
-        tree["upstream"] = source.upstream()
-        tree["upstreamLock"] = source.lock()
-
-    return change
+def rename(name: str, tree: Any) -> None:
+    """Set metadata.name."""
+    documents.descend(tree, "metadata")["name"] = name
 
 
-def merged_metadata(metadata: Object) -> Edit:
-    """Return an edit that adds labels and annotations; the given values replace existing ones."""
-
-    def change(tree: Any) -> None:
-        for member in ("labels", "annotations"):
-            if metadata.get(member):
-                documents.descend(tree, "metadata", member).update(metadata[member])
-
-    return change
+def set_upstream(source: Upstream, tree: Any) -> None:
+    """Set the upstream of the package."""
+    tree["upstream"] = source.upstream()
+    tree["upstreamLock"] = source.lock()
 
 
-def replaced_metadata(metadata: Object) -> Edit:
-    """Return an edit that replaces labels and annotations, each only if it is given."""
-
-    def change(tree: Any) -> None:
-        own = documents.descend(tree, "metadata")
-        for member in ("labels", "annotations"):
-            if metadata.get(member):
-                own[member] = dict(metadata[member])
-            elif member in metadata:
-                own.pop(member, None)
-
-    return change
+def merge_metadata(metadata: Object, tree: Any) -> None:
+    """Add labels and annotations; the given values replace existing ones."""
+    for member in ("labels", "annotations"):
+        if metadata.get(member):
+            documents.descend(tree, "metadata", member).update(metadata[member])
 
 
-def replaced_gates(gates: Sequence[Object]) -> Edit:
-    """Return an edit that replaces the readiness gates."""
-
-    def change(tree: Any) -> None:
-        info = documents.descend(tree, "info")
-        if gates:
-            info["readinessGates"] = [{"conditionType": gate["conditionType"]} for gate in gates]
-        else:
-            info.pop("readinessGates", None)
-
-    return change
+def replace_metadata(metadata: Object, tree: Any) -> None:
+    """Replace labels and annotations, each only if it is given."""
+    own = documents.descend(tree, "metadata")
+    for member in ("labels", "annotations"):
+        if metadata.get(member):
+            own[member] = dict(metadata[member])
+        elif member in metadata:
+            own.pop(member, None)
 
 
-def replaced_conditions(conditions: Sequence[Object]) -> Edit:
-    """Return an edit that replaces the conditions, except the condition that rendering sets."""
+def replace_gates(gates: Sequence[Object], tree: Any) -> None:
+    """Replace the readiness gates."""
+    info = documents.descend(tree, "info")
+    if gates:
+        info["readinessGates"] = [{"conditionType": gate["conditionType"]} for gate in gates]
+    else:
+        info.pop("readinessGates", None)
 
-    def change(tree: Any) -> None:
-        status = documents.descend(tree, "status")
-        old = status.get("conditions") or []
-        kept = [each for each in old if each.get("type") == RENDERED]
-        others = [dict(each) for each in conditions if each.get("type") != RENDERED]
-        status["conditions"] = [*others, *kept]
 
-    return change
+def replace_conditions(conditions: Sequence[Object], tree: Any) -> None:
+    """Replace the conditions, except the condition that rendering sets."""
+    status = documents.descend(tree, "status")
+    old = status.get("conditions") or []
+    kept = [each for each in old if each.get("type") == RENDERED]
+    others = [dict(each) for each in conditions if each.get("type") != RENDERED]
+    status["conditions"] = [*others, *kept]
 
 
 def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> Edit:
@@ -211,14 +190,10 @@ def with_condition(kind: str, is_true: bool, reason: str, message: str = "") -> 
     return change
 
 
-def without_condition(kind: str) -> Edit:
-    """Return an edit that removes one condition."""
-
-    def change(tree: Any) -> None:
-        status = tree.get("status")
-        if isinstance(status, dict) and isinstance(status.get("conditions"), list):
-            kept = [each for each in status["conditions"] if each.get("type") != kind]
-            if len(kept) != len(status["conditions"]):
-                status["conditions"] = kept
-
-    return change
+def remove_condition(kind: str, tree: Any) -> None:
+    """Remove one condition."""
+    status = tree.get("status")
+    if isinstance(status, dict) and isinstance(status.get("conditions"), list):
+        kept = [each for each in status["conditions"] if each.get("type") != kind]
+        if len(kept) != len(status["conditions"]):
+            status["conditions"] = kept

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Container, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from inkube.client import Object
@@ -101,7 +102,9 @@ def cloned_package(files: Files, name: str, upstream: Upstream) -> Files:
         if document.is_object:
             mark(document)
     made = documents.write(files, read)
-    return kptfile.edit(made, kptfile.renamed(name), kptfile.from_upstream(upstream))
+    return kptfile.edit(
+        made, partial(kptfile.rename, name), partial(kptfile.set_upstream, upstream)
+    )
 
 
 def mark(document: Document) -> None:

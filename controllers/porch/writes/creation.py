@@ -117,9 +117,9 @@ class Creation:
             raise self.origin.unreachable(write, spec["repository"], error) from error
         changes = []
         if spec.get("packageMetadata"):
-            changes.append(kptfile.merged_metadata(spec["packageMetadata"]))
+            changes.append(partial(kptfile.merge_metadata, spec["packageMetadata"]))
         if spec.get("readinessGates"):
-            changes.append(kptfile.replaced_gates(spec["readinessGates"]))
+            changes.append(partial(kptfile.replace_gates, spec["readinessGates"]))
         return kptfile.edit(files, *changes) if changes and kptfile.NAME in files else files
 
     @asynccontextmanager

@@ -134,14 +134,14 @@ def _adds(obj: Object, old: Object) -> bool:
 def _edits(obj: Object, old: Object) -> list[kptfile.Edit]:
     """Return the changes of an update of a Draft to its Kptfile."""
     spec, before = obj["spec"], old["spec"]
-    changes = []
+    changes: list[kptfile.Edit] = []
     if not same(spec.get("packageMetadata"), before.get("packageMetadata")):
-        changes.append(kptfile.replaced_metadata(spec.get("packageMetadata") or {}))
+        changes.append(partial(kptfile.replace_metadata, spec.get("packageMetadata") or {}))
     if not same(spec.get("readinessGates"), before.get("readinessGates")):
-        changes.append(kptfile.replaced_gates(spec.get("readinessGates") or []))
+        changes.append(partial(kptfile.replace_gates, spec.get("readinessGates") or []))
     conditions = (obj.get("status") or {}).get("conditions")
     if not same(conditions, (old.get("status") or {}).get("conditions")):
-        changes.append(kptfile.replaced_conditions(conditions or []))
+        changes.append(partial(kptfile.replace_conditions, conditions or []))
     return changes
 
 

@@ -4,6 +4,7 @@ Each raises StatusError with the text of the violated rule. Blocking operations 
 of `depots`.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 from inkube.client import Client, Object
@@ -13,13 +14,14 @@ from inkube.controllers.porch.files.documents import Files, Unreadable
 from inkube.controllers.porch.files.kptfile import (
     CONFLICTS,
     NAME,
+    Edit,
     Kptfile,
     Upstream,
     edit,
-    from_upstream,
-    renamed,
+    remove_condition,
+    rename,
+    set_upstream,
     with_condition,
-    without_condition,
 )
 from inkube.controllers.porch.git.content import HEADS, TAGS, Store
 from inkube.controllers.porch.git.depots import Depot, Depots, SecretMissing, SecretUnfit
@@ -182,12 +184,12 @@ class Tasks:
         def merged() -> Files:
             result = merge.merge(old.files, new.files, local.files, strategy)
             said = f"{len(result.conflicts)} fields: " + "; ".join(result.conflicts)
-            changes = [
-                renamed(Kptfile.of(local.files).name),
-                from_upstream(new.upstream),
+            changes: list[Edit] = [
+                partial(rename, Kptfile.of(local.files).name),
+                partial(set_upstream, new.upstream),
                 with_condition(CONFLICTS, True, "ConflictingChanges", said)
                 if result.conflicts
-                else without_condition(CONFLICTS),
+                else partial(remove_condition, CONFLICTS),
             ]
             return edit(result.files, *changes)
 

@@ -5,11 +5,11 @@ Follows pkg/controller/certificates/rootcacertpublisher.
 
 from collections.abc import Callable, Iterator
 
-from inkube.client import Object
+from inkube.client import Object, ignoring
 from inkube.controllers.core import NAMESPACES, accounts
 from inkube.controllers.workloads import writes
 from inkube.controllers.workloads.cluster import Cluster
-from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
+from inkube.kinds import Change, Controller, Key, Reason, Watch
 
 CONFIG_MAPS = "v1/configmaps"
 _ROOT = "kube-root-ca.crt"
@@ -37,11 +37,8 @@ def _is_active(namespace: Object | None) -> bool:
 
 
 async def _ensure(cluster: Cluster, body: Object) -> None:
-    try:
+    with ignoring(Reason.ALREADY_EXISTS):
         await cluster.client().create(body)
-    except StatusError as error:
-        if error.reason != Reason.ALREADY_EXISTS:
-            raise
 
 
 def add_accounts(cluster: Cluster) -> None:

@@ -6,7 +6,7 @@ for extended resources.
 
 from collections.abc import Iterator
 
-from inkube.client import Object
+from inkube.client import Object, ignoring
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import controller_of, is_controlled_by
 from inkube.controllers.workloads.cluster import PODS, Cluster
@@ -119,7 +119,7 @@ class Pods:
             "metadata": {"name": meta["name"], "namespace": meta["namespace"]},
             "status": {"resourceClaimStatuses": statuses},
         }
-        try:
+        with ignoring(404):
             await self._client.patch(
                 PODS,
                 meta["name"],
@@ -130,9 +130,6 @@ class Pods:
                 field_manager=MANAGER,
                 force=True,
             )
-        except StatusError as error:
-            if error.code != 404:
-                raise
 
     async def _reserve(self, pod: Object) -> None:
         """Reserve allocated claims for a pod that no scheduler placed."""

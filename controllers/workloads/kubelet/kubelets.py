@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from inkube.client import GVR, Object
+from inkube.client import GVR, Object, ignoring
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
 from inkube.controllers.workloads.kubelet import preemption, probes, readiness, resizes, restarts
@@ -22,7 +22,7 @@ from inkube.controllers.workloads.kubelet.usage import Usages
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
 from inkube.formats import format_time
-from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
+from inkube.kinds import Change, Controller, Key, Reason, Watch
 
 ANNOTATION = "kwok.x-k8s.io/node"
 NAME = "kubelet"
@@ -113,11 +113,8 @@ class Kubelets:
             await self._ensure(obj)
 
     async def _ensure(self, obj: Object) -> None:
-        try:
+        with ignoring(Reason.ALREADY_EXISTS):
             await self._client.create(obj)
-        except StatusError as error:
-            if error.reason != Reason.ALREADY_EXISTS:
-                raise
 
     @property
     def cluster(self) -> Cluster:

@@ -5,13 +5,13 @@ Follows pkg/controller/volume/ephemeral.
 
 from collections.abc import Iterator
 
-from inkube.client import Object
+from inkube.client import Object, ignoring
 from inkube.controllers.workloads import pods, templates, writes
 from inkube.controllers.workloads.claims import is_controlled_by
 from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.controllers.workloads.volumes import CLAIMS
 from inkube.formats import controller_reference
-from inkube.kinds import Change, Controller, Key, Reason, StatusError, Watch
+from inkube.kinds import Change, Controller, Key, Reason, Watch
 
 NAME = "ephemeral-volume-controller"
 _COMPONENT = "ephemeral_volume"
@@ -46,11 +46,8 @@ def add(cluster: Cluster) -> None:
             },
             "spec": template["spec"],
         }
-        try:
+        with ignoring(Reason.ALREADY_EXISTS):
             await client.create(body)
-        except StatusError as error:
-            if error.reason != Reason.ALREADY_EXISTS:
-                raise
 
     async def reconcile(key: Key) -> None:
         pod = known.get(key)
