@@ -24,12 +24,15 @@ class SystemClock:
     """Real time."""
 
     def now(self) -> datetime:
+        """Return the time of day."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
+        """`time.monotonic`."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
+        """`asyncio.sleep`; a negative time returns at once."""
         await asyncio.sleep(max(seconds, 0.0))
 
 
@@ -190,9 +193,11 @@ class RevisionClock:
         return EPOCH + timedelta(seconds=self._seconds())
 
     def monotonic(self) -> float:
+        """`time.monotonic`."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
+        """`asyncio.sleep`; a negative time returns at once."""
         until = self._seconds() + seconds
         await asyncio.sleep(max(seconds, 0.0))
         if seconds >= LONG:
