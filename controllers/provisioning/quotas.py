@@ -119,9 +119,9 @@ def of_resources(stats: list[Object], limit: int) -> Finding:
     return _compared("Resource", sum(each["count"] for each in stats), limit, "resources")
 
 
-def _compared(scope: str, count: int, limit: int, what: str) -> Finding:
+def _compared(scope: str, count: int, limit: int, plural: str) -> Finding:
     """Return the condition of a count and its limit. `scope` is spelled as in its messages."""
-    there, kind = f"{count}/{limit} {what}", f"{scope.capitalize()}Quota"
+    there, kind = f"{count}/{limit} {plural}", f"{scope.capitalize()}Quota"
     if count > limit:
         return Finding(kind, False, EXCEEDED, f"{scope} quota exceeded: {there}")
     if count == limit:
