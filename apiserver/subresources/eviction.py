@@ -195,32 +195,20 @@ def _charged_status(budget: Object, pod: str, now: str, *, counts_always: bool) 
     if allowed == 0:
         raise _too_many_requests(_violation_text(name, told, counts_always=counts_always))
     told["disruptionsAllowed"] = allowed - 1
-    if allowed == 1:
-        told["conditions"] = _with_condition(told, now)
+    if allowed == 1:  # none remains (pdbhelper.UpdateDisruptionAllowedCondition)
+        told["conditions"] = [*(told.get("conditions") or ())]
+        condition = {
+            "type": "DisruptionAllowed",
+            "status": "False",
+            "observedGeneration": told.get("observedGeneration", 0),
+            "lastTransitionTime": now,
+            "reason": "InsufficientPods",
+            "message": "",
+        }
+        podstatus.set_condition(told, condition)
     told["disruptedPods"] = {**disrupted, pod: now}
     kept = {member: value for member, value in meta.items() if member != "resourceVersion"}
     return {**budget, "metadata": kept, "status": told}
-
-
-def _with_condition(budget_status: Object, now: str) -> list[Object]:
-    """Return the conditions of a budget without remaining disruptions: DisruptionAllowed is False
-    (pdbhelper.UpdateDisruptionAllowedCondition)."""
-    conditions: list[Object] = [*(budget_status.get("conditions") or ())]
-    made: Object = {
-        "type": "DisruptionAllowed",
-        "status": "False",
-        "observedGeneration": budget_status.get("observedGeneration", 0),
-        "lastTransitionTime": now,
-        "reason": "InsufficientPods",
-        "message": "",
-    }
-    for index, present in enumerate(conditions):
-        if present["type"] == made["type"]:
-            if present["status"] == made["status"]:
-                made["lastTransitionTime"] = present["lastTransitionTime"]
-            conditions[index] = made
-            return conditions
-    return [*conditions, made]
 
 
 def _violation_text(name: str, budget_status: Object, *, counts_always: bool) -> str:

@@ -15,6 +15,7 @@ from inkube.apiserver.handlers import Exchange, tables
 from inkube.apiserver.http import bodies, responses
 from inkube.apiserver.registry import Request, SystemFields, User, Write, ownership
 from inkube.apiserver.subresources import reviewchecks
+from inkube.apiserver.subresources.reviewchecks import check_local, check_self, check_subject
 from inkube.schemas import status
 from inkube.schemas.builtin import rules
 from inkube.schemas.objects import Object
@@ -39,10 +40,10 @@ class Reviews:
         table: dict[tuple[str, str], Review] = {
             (_AUTHENTICATION, "selfsubjectreviews"): self.who_am_i,
             (_AUTHENTICATION, "tokenreviews"): self.token,
-            (_AUTHORIZATION, "selfsubjectaccessreviews"): self.may_i,
+            (_AUTHORIZATION, "selfsubjectaccessreviews"): partial(self.access, check_self),
             (_AUTHORIZATION, "selfsubjectrulesreviews"): self.my_rules,
-            (_AUTHORIZATION, "subjectaccessreviews"): self.may_they,
-            (_AUTHORIZATION, "localsubjectaccessreviews"): self.may_they_here,
+            (_AUTHORIZATION, "subjectaccessreviews"): partial(self.access, check_subject),
+            (_AUTHORIZATION, "localsubjectaccessreviews"): partial(self.access, check_local),
         }
         return {
             (group, plural, ""): ReviewHandler(review) for (group, plural), review in table.items()
@@ -53,22 +54,11 @@ class Reviews:
         meta = {"creationTimestamp": self._system_fields.timestamp()}
         return _envelope(request, meta, status={"userInfo": request.user.info()})
 
-    def may_i(self, request: Request, obj: Object) -> Object:
-        """Process a SelfSubjectAccessReview."""
-        reviewchecks.check_self(obj)
-        return self._with_decision(obj, request.user)
-
-    def may_they(self, request: Request, obj: Object) -> Object:
-        """Process a SubjectAccessReview."""
-        reviewchecks.check_subject(obj)
-        return self._with_decision(obj, _subject(obj["spec"]))
-
-    def may_they_here(self, request: Request, obj: Object) -> Object:
-        """Process a LocalSubjectAccessReview."""
-        reviewchecks.check_local(obj)
-        return self._with_decision(obj, _subject(obj["spec"]))
-
-    def _with_decision(self, obj: Object, user: User) -> Object:
+    def access(self, check: Callable[[Object], None], request: Request, obj: Object) -> Object:
+        """Process a review of access: of the user of the request, or of the subject in its spec.
+        `check` is the validation of its kind."""
+        check(obj)
+        user = request.user if check is check_self else _subject(obj["spec"])
         decision = self._authorizer.decide(_attributes(user, obj["spec"]))
         result: Object = {"allowed": decision.allowed}
         if decision.is_denied:
