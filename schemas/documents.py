@@ -90,7 +90,6 @@ class Document:
 
     @cached_property
     def _keys(self) -> "list[list[yaml.Node]]":
-        """The keys of each mapping of the document."""
         found, seen, pending = [], set[int](), [self._root] if self._root else []
         while pending:
             node = pending.pop()

@@ -134,5 +134,4 @@ def _value(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a description on one line."""
     return " ".join(text.split())

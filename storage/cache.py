@@ -244,7 +244,6 @@ class Cache:
         self._waiters.clear()
 
     def _end_subscriptions(self, error: StorageError | None) -> None:
-        """End every subscription, with an error or without one."""
         subscriptions, self._subscriptions = self._subscriptions, {}
         self._followed.clear()
         self._newest.clear()

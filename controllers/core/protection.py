@@ -147,7 +147,6 @@ def _classes_of_volume(volume: Object) -> list[str]:
 def _classes_no_longer_named(
     change: Change, classes: Callable[[Object], list[str]]
 ) -> Iterator[Key]:
-    """Return the classes that an object no longer names."""
     before = classes(change.old) if change.old is not None else []
     after = classes(change.new) if change.new is not None else []
     return (Key("", name) for name in before if name not in after)

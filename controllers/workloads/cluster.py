@@ -70,6 +70,18 @@ class Cluster:
         controller are at `none/NAMESPACE`."""
         return self.informer(resource).index(_controller_uid)
 
+    def claimable(self, resource: str) -> Callable[[Object], list[Object]]:
+        """Return a function of an owner: the objects that it controls, and those in its namespace
+        without a controller."""
+        cache, by_owner = self.informer(resource), self.by_controller(resource)
+
+        def find(owner: Object) -> list[Object]:
+            meta = owner["metadata"]
+            keys = by_owner.keys(meta["uid"]) + by_owner.keys(f"none/{meta['namespace']}")
+            return [found for found in map(cache.get, keys) if found is not None]
+
+        return find
+
     def rosters(self) -> Rosters:
         """Return the rosters of pods by controller."""
         return self.informer(PODS).summary("rosters", Rosters, Rosters)

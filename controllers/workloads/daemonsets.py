@@ -89,7 +89,7 @@ class DaemonSetController:
         self._sets = cluster.informer(SETS)
         self._pods = cluster.informer(PODS)
         self._nodes = cluster.informer(NODES)
-        self._pods_by_owner = cluster.by_controller(PODS)
+        self._claimable = cluster.claimable(PODS)
         self._claims = Claims(self._client, PODS, SETS)
         self._revisions = Revisions(cluster, self._client, SETS, label=HASH)
         self._failures: dict[tuple[str, str], tuple[int, float]] = {}
@@ -147,12 +147,8 @@ class DaemonSetController:
         return Result(requeue_after=min(waits)) if waits else None
 
     async def _claim_pods(self, owner: Object) -> list[Object]:
-        meta = owner["metadata"]
-        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
-            f"none/{meta['namespace']}"
-        )
-        candidates = [pod for pod in map(self._pods.get, keys) if pod is not None]
-        return await self._claims.claim(owner, owner["spec"]["selector"], candidates)
+        selector = owner["spec"]["selector"]
+        return await self._claims.claim(owner, selector, self._claimable(owner))
 
     def _by_node(self, owned_pods: list[Object]) -> dict[str, list[Object]]:
         by_node: dict[str, list[Object]] = {}

@@ -88,7 +88,6 @@ def has_deadline(deployment: Object) -> bool:
 
 
 def _without_hash(template: Object) -> Object:
-    """Return the template without the label of its hash."""
     meta = template.get("metadata") or {}
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != HASH}
     return {**template, "metadata": {**meta, "labels": labels}}

@@ -54,7 +54,7 @@ class StatefulSetController:
         self._sets = cluster.informer(SETS)
         self._pods = cluster.informer(PODS)
         self._volume_claims = cluster.informer(CLAIMS)
-        self._pods_by_owner = cluster.by_controller(PODS)
+        self._claimable = cluster.claimable(PODS)
         self._claims = Claims(self._client, PODS, SETS)
         self._revisions = Revisions(cluster, self._client, SETS, label=OWN_HASH)
 
@@ -102,13 +102,7 @@ class StatefulSetController:
         return Result(requeue_after=wait) if wait else None
 
     async def _claim_pods(self, owner: Object) -> list[Object]:
-        meta = owner["metadata"]
-        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
-            f"none/{meta['namespace']}"
-        )
-        candidates = [
-            pod for pod in map(self._pods.get, keys) if pod is not None and _is_member(owner, pod)
-        ]
+        candidates = [pod for pod in self._claimable(owner) if _is_member(owner, pod)]
         return await self._claims.claim(owner, owner["spec"]["selector"], candidates)
 
     # --- one step

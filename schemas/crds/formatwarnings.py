@@ -20,7 +20,6 @@ def warnings(crd: Object, old: Object | None = None) -> list[str]:
 
 
 def _formats(crd: Object) -> set[str]:
-    """Return the unknown formats of a definition."""
     formats: set[str] = set()
     if not may_mention(crd["spec"], "format"):
         return formats

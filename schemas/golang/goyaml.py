@@ -182,7 +182,6 @@ class _Builder:
         self._add(self._copy(self._anchors[event.anchor]), event.start_mark.line + 1)
 
     def _copy(self, value: Any) -> Any:
-        """Return a copy of the value of an alias."""
         self._count()
         self._aliased += 1
         if self._aliased > 100 and self._decoded > 1000:

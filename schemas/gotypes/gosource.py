@@ -117,7 +117,6 @@ def _value(owner: str, go: GoType, data: Any, minor: int) -> str:
 
 
 def _held(owner: str, go: GoType, data: Any, minor: int) -> str:
-    """Return a list or a map."""
     name, item = type_name(owner, go), go.item
     assert item is not None
     if data is None:

@@ -202,7 +202,6 @@ def _owner_json(owner: Meta) -> str:
 
 
 def _owner_source(owner: Meta) -> str:
-    """Return an owner as Go source."""
     texts = (
         f"{go}:{gotext.quote(str(owner.get(name) or ''))}"
         for go, name in (

@@ -281,7 +281,6 @@ def _connection(path: str, scope: _RequestScope, verb: str) -> Object:
 
 
 def _responses(scope: _RequestScope, verb: str) -> Object:
-    """Return the responses, by status code."""
     schema, media = _response_schema(scope, verb), scope.wording.media
     if verb in ("list", "watch", "watchlist"):
         media = scope.wording.list_media(scope.definition)

@@ -122,7 +122,6 @@ def _brief(spec: Object) -> list[int]:
 def _add(
     result: Requests, containers: list[Object], brief: list[int], resource: str, device_class: str
 ) -> None:
-    """Add the requests for one resource."""
     own: list[Object | None] = [None] * len(containers)
     for place, container in enumerate(containers):
         if place not in brief:

@@ -39,6 +39,7 @@ class JobController:
         self._events = cluster.recorder(NAME)
         self._jobs = cluster.informer(JOBS)
         self._pods = cluster.informer(PODS)
+        self._claimable = cluster.claimable(PODS)
         self._pods_by_owner = cluster.by_controller(PODS)
         self._claims = Claims(self._client, PODS, JOBS)
 
@@ -74,12 +75,8 @@ class JobController:
         return await self._sync(templates.copy(job), found)
 
     async def _claim_pods(self, job: Object) -> list[Object]:
-        meta = job["metadata"]
-        keys = self._pods_by_owner.keys(meta["uid"]) + self._pods_by_owner.keys(
-            f"none/{meta['namespace']}"
-        )
-        candidates = [pod for pod in map(self._pods.get, keys) if pod is not None]
-        return await self._claims.claim(job, job["spec"].get("selector") or {}, candidates)
+        selector = job["spec"].get("selector") or {}
+        return await self._claims.claim(job, selector, self._claimable(job))
 
     async def _sync_orphan_pod(self, key: Key) -> None:
         """Remove the finalizer of a pod without a Job that would count it (syncOrphanPod)."""

@@ -113,6 +113,5 @@ def _starts(before: Object, now: Object) -> bool:
 
 
 def _waits(container: Object) -> bool:
-    """Return whether the container waits for a restart."""
     waiting = (container.get("state") or {}).get("waiting") or {}
     return bool(waiting.get("reason") == _BACK_OFF)

@@ -105,7 +105,6 @@ def _parsed(
     path_of: Callable[[str], str],
     errors: list[FieldError],
 ) -> Standard:
-    """Return the standard in two members of a mapping."""
     level, version = default
     if mode in texts:
         try:

@@ -219,7 +219,6 @@ class _Checker:
         return result
 
     def _instance(self, signature: tuple[Type, ...]) -> tuple[Type, ...]:
-        """Return the signature with fresh type parameters."""
         fresh: dict[str, Type] = {}
 
         def renewed(type: Type) -> Type:

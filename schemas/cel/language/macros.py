@@ -97,7 +97,6 @@ def _true(pos: int) -> Node:
 
 
 def _quantifier(macro: str, count: int) -> _Expander:
-    """Return the expander of all and exists."""
 
     def expand(pos: int, args: _Args, target: Node) -> Node:
         names = _names(args, count, "argument must be a simple name")

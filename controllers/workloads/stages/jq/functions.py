@@ -31,7 +31,6 @@ from inkube.formats import regexp
 
 
 def _mapping(function: Callable[[Any], Any]) -> Callable[[], Filter]:
-    """Return a function of the input alone."""
 
     def make() -> Filter:
         def run(value: Any, scope: Scope) -> Iterator[Any]:
@@ -44,7 +43,6 @@ def _mapping(function: Callable[[Any], Any]) -> Callable[[], Filter]:
 
 
 def _with_argument(function: Callable[[Any, Any], Any]) -> Callable[[Filter], Filter]:
-    """Return a function of the input and one argument."""
 
     def make(argument: Filter) -> Filter:
         def run(value: Any, scope: Scope) -> Iterator[Any]:

@@ -74,19 +74,6 @@ def generated(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
     return [*errors, fielderrors.invalid("spec.selector", shown, why)]
 
 
-def selected(spec: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check that the selector matches the labels of the pod template. A missing selector matches
-    none."""
-    selector = spec.get("selector")
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
-    if not meta.is_readable(selector):
-        return []
-    if selector is not None and selectors.selects(selector, labels or {}):
-        return []
-    why = "`selector` does not match template `labels`"
-    return [fielderrors.invalid(f"{path}.template.metadata.labels", labels, why)]
-
-
 def longest_name(job: Object, _path: str, _frame: Frame) -> list[FieldError]:
     """Check that the name of an indexed job's last pod is a valid hostname."""
     spec, name = job.get("spec") or {}, (job.get("metadata") or {}).get("name", "")
