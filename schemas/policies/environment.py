@@ -117,7 +117,7 @@ def _namespace() -> Shape:
         "generation": Shape.of(types.INT),
         "finalizers": _STRINGS,
     }
-    return record(
+    made = record(
         "kubernetes.Namespace",
         {
             "metadata": record("kubernetes.NamespaceMetadata", metadata),
@@ -125,6 +125,7 @@ def _namespace() -> Shape:
             "status": record("kubernetes.NamespaceStatus", {"phase": _STRING}),
         },
     )
+    return Shape(replace(made.type, nullable=True))
 
 
 def _escape_key(key: str) -> str:

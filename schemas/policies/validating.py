@@ -171,8 +171,9 @@ class CompiledPolicy:
 
     def applies(self, values: Values) -> bool:
         """Return whether every match condition is true; a false one has priority over errors of
-        others."""
-        return all_hold(self._conditions, values, ignores=self.ignores_failures)
+        others. As upstream, conditions do not see the namespace (matchconditions/matcher.go)."""
+        seen = {**values, "namespaceObject": None}
+        return all_hold(self._conditions, seen, ignores=self.ignores_failures)
 
     def _judged(self, validation: _Validation, values: Values, budget: Budget) -> list[Denial]:
         try:

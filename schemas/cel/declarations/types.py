@@ -39,13 +39,15 @@ class Kind(Enum):
 class Type:
     """A CEL type. `name` is the runtime name (`list`, `kubernetes.Quantity`, an object's name).
 
-    `fields` are those of an object type; None if they are unknown, and for other types.
+    `fields` are those of an object type; None if they are unknown, and for other types. `nullable`:
+    a variable of the type can be null, which the checker does not know.
     """
 
     kind: Kind
     name: str
     params: tuple["Type", ...] = ()
     fields: "Fields | None" = field(default=None, compare=False, repr=False)
+    nullable: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         """Return the text of compile errors: `list(int)`, `map(string, dyn)`, `timestamp`."""

@@ -34,7 +34,8 @@ def annotate(node: Node, scope: _Scope = _NO_VARIABLES) -> Type:
 def _runtime_type(node: Node, scope: _Scope) -> Type:
     match node:
         case ast.Ident():
-            return scope.get(node.name, node.type)
+            found = scope.get(node.name, node.type)
+            return DYN if found.nullable else found
         case ast.Select():
             return _select(node, scope)
         case ast.Call():

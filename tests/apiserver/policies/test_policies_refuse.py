@@ -55,6 +55,29 @@ async def refused(server, obj):
 
 
 @pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("namespaceObject == null", "seen"),
+        ("has(namespaceObject.metadata)", ""),
+        ("namespaceObject.metadata.name == 'default'", "no such key: metadata"),
+    ],
+)
+async def test_validations_see_the_namespace_and_match_conditions_see_null(
+    server, condition, message
+):
+    """matchconditions/matcher.go passes no namespace."""
+    validation = {"expression": "namespaceObject.metadata.name != 'default'", "message": "seen"}
+    conditions = [{"name": "c", "expression": condition}]
+    await server.client.create(policy(validation, matchConditions=conditions))
+    await server.client.create(binding("Deny"))
+    if message:
+        assert (await refused(server, config_map("a"))).message.endswith(message)
+    else:
+        await server.client.create(config_map("a"))
+
+
+@pytest.mark.asyncio
 async def test_a_policy_is_in_force_as_soon_as_it_is_bound_and_no_longer(server):
     await server.client.create(policy({"expression": "has(object.data.owner)"}))
     await server.client.create(config_map("before"))
