@@ -6,6 +6,7 @@ Follows apiserver/pkg/util/webhook (webhook.go) and client-go/tools/clientcmd.
 
 import asyncio
 import base64
+import errno
 import ssl
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -115,7 +116,9 @@ def headers_of(path: Path, user: Object) -> dict[str, str]:
 
 def _passes(error: CallError) -> bool:
     """Return whether a call that fails so may succeed later (DefaultShouldRetry)."""
-    return error.code in _REPEATED
+    cause = error.__cause__
+    is_reset = isinstance(cause, OSError) and cause.errno == errno.ECONNRESET
+    return is_reset or error.code in _REPEATED
 
 
 class Webhook:

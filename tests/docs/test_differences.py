@@ -52,6 +52,7 @@ SHOWN = {
     "A watch has its seats": "tests/apiserver/auth/test_isolation.py",
     "Each worker": "tests/apiserver/workers/test_several_processes.py",
     "Tokens are signed": "test_signatures_of_tokens",
+    "The end of an account": "tests/apiserver/auth/test_authentication.py",
     "The use of a token": "tests/apiserver/auth/test_tokens_in_secrets.py",
     "Allocated addresses": "tests/apiserver/registry/test_service_ranges.py",
     "A ServiceCIDR": "tests/apiserver/registry/test_service_ranges.py",
