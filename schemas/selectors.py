@@ -299,6 +299,11 @@ def sorted_fields(text: str) -> str:
     return ",".join(sorted(_split(text)))
 
 
+def escaped(value: str) -> str:
+    """Return the text for a value in a field selector (fields.EscapeValue)."""
+    return re.sub(r"([\\,=])", r"\\\1", value)
+
+
 def _unescaped(value: str) -> str:
     """Return the value of a term without escapes (fields.UnescapeValue). Raises StatusError 400."""
     plain = _UNESCAPED.match(value)

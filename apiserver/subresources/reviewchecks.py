@@ -105,12 +105,15 @@ def ignored_selectors(resource: Object) -> str:
 
 def field_selector(resource: Object) -> str:
     """Return the field selector of `resourceAttributes` as a text, without requirements that are
-    not understood."""
+    not understood. The terms of a text are sorted, requirements keep their order."""
     selector = resource.get("fieldSelector") or {}
     understood = filter(_is_field_requirement, selector.get("requirements") or ())
     signs = {"In": "=", "NotIn": "!="}
-    terms = [f"{each['key']}{signs[each['operator']]}{each['values'][0]}" for each in understood]
-    return ",".join(terms) or _raw(selectors.parse_fields, selector)
+    terms = [
+        f"{each['key']}{signs[each['operator']]}{selectors.escaped(each['values'][0])}"
+        for each in understood
+    ]
+    return ",".join(terms) or selectors.sorted_fields(_raw(selectors.parse_fields, selector))
 
 
 def label_selector(resource: Object) -> "str | tuple[selectors.Requirement, ...]":

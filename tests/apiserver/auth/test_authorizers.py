@@ -171,8 +171,21 @@ async def test_a_webhook_sees_requirements_of_reviews_in_their_order(tmp_path, r
     ]
     unknown = {"key": "x", "operator": "Unknown"}
     ordered = [disordered[1], {"key": "tier", "operator": "In", "values": ["a", "b"]}]
+    terms = [
+        {"key": "b", "operator": "NotIn", "values": ["x,\\y=z"]},
+        {"key": "a", "operator": "In", "values": ["one"]},
+    ]
     config = configuration(webhook(reviewer))
     async with served(tmp_path, authorization_config=config) as request:
+        for fields, sent in (
+            ({"requirements": [*terms, unknown]}, terms),
+            ({"rawSelector": r"b!=x\,\\y\=z,a=one"}, [terms[1], terms[0]]),
+        ):
+            resource = {"verb": "list", "resource": "pods", "fieldSelector": fields}
+            review = {"spec": {"user": "ada", "resourceAttributes": resource}}
+            assert (await request("ada", "POST", REVIEW, review))[0] == 201
+            got = reviewer.specs[-1]["resourceAttributes"]["fieldSelector"]
+            assert got == {"requirements": sent}
         for selector, seen in (
             ({"requirements": [*disordered, unknown]}, disordered),
             ({"rawSelector": "tier in (b,a,b),app"}, ordered),
