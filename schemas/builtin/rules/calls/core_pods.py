@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, affinity, metadata, resourcenames
+from inkube.schemas.builtin import affinity, metadata, resourcenames
 from inkube.schemas.builtin.podreferences import MIRROR
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
@@ -26,7 +26,7 @@ _SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
 _SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _VISITED = ("initContainers", "containers", "ephemeralContainers")
 """The lists of containers, in the order of VisitContainersWithPath."""
-_MOST_SERVERS, _MOST_SEARCHES, _MOST_CHARACTERS = 3, 32, 2048
+_MOST_CHARACTERS = 2048
 _SEGMENT = "[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
 _SYSCTL = rf"^({_SEGMENT}[\./])*{_SEGMENT}$"
 _IS_SYSCTL = re.compile(_SYSCTL[1:-1])
@@ -416,47 +416,19 @@ def ports_of_host(value: Object, path: str, frame: Frame) -> list[FieldError]:
     ]
 
 
-def dns(value: Object, path: str, _frame: Frame) -> list[FieldError]:
-    """Check the DNS configuration of a pod (validatePodDNSConfig)."""
-    config, place = value.get("dnsConfig"), f"{path}.dnsConfig"
-    if value.get("dnsPolicy") == "None":
-        if config is None:
-            why = "must provide `dnsConfig` when `dnsPolicy` is None"
-            return [fielderrors.required(place, why)]
-        if not config.get("nameservers"):
-            why = "must provide at least one DNS nameserver when `dnsPolicy` is None"
-            return [fielderrors.required(f"{place}.nameservers", why)]
-    if config is None:
+def short_searches(value: list[str], path: str, _frame: Frame) -> list[FieldError]:
+    """Check the length of all search paths together (validatePodDNSConfig)."""
+    if len(" ".join(value).encode()) <= _MOST_CHARACTERS:
         return []
-    servers = config.get("nameservers") or []
-    errors: list[FieldError] = []
-    if len(servers) > _MOST_SERVERS:
-        why = f"must not have more than {_MOST_SERVERS} nameservers"
-        errors.append(fielderrors.invalid(f"{place}.nameservers", servers, why))
-    for index, server in enumerate(servers):
-        errors += addresses.check(server, f"{place}.nameservers[{index}]")
-    errors += _searches(config.get("searches") or [], f"{place}.searches")
-    return errors + [
-        fielderrors.required(f"{place}.options[{index}]", "must not be empty")
-        for index, option in enumerate(config.get("options") or ())
-        if not option.get("name")
-    ]
+    why = f"must not have more than {_MOST_CHARACTERS} characters (including spaces) in the "
+    return [fielderrors.invalid(path, value, f"{why}search list")]
 
 
-def _searches(searches: list[str], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    if len(searches) > _MOST_SEARCHES:
-        why = f"must not have more than {_MOST_SEARCHES} search paths"
-        errors.append(fielderrors.invalid(path, searches, why))
-    if len(" ".join(searches).encode()) > _MOST_CHARACTERS:
-        why = f"must not have more than {_MOST_CHARACTERS} characters (including spaces) in the "
-        errors.append(fielderrors.invalid(path, searches, f"{why}search list"))
-    check = formats.FORMATS["search-domain"]
-    for index, search in enumerate(searches):
-        if search != ".":
-            text = search.removesuffix(".")
-            errors += [fielderrors.invalid(f"{path}[{index}]", text, why) for why in check(text)]
-    return errors
+def search(value: str, path: str, _frame: Frame) -> list[FieldError]:
+    """Check a search path, which can end with a dot, or be one."""
+    text = value.removesuffix(".")
+    problems = formats.FORMATS["search-domain"](text) if value != "." else []
+    return [fielderrors.invalid(path, text, why) for why in problems]
 
 
 def file_key_volumes(value: Object, path: str, _frame: Frame) -> list[FieldError]:
@@ -558,10 +530,8 @@ def _host_process(owner: Object) -> bool | None:
 def operating_system(value: Object, path: str, _frame: Frame) -> list[FieldError]:
     """Check the operating system, and refuse fields that it does not have (validateOS)."""
     name = value["os"].get("name", "")
-    if not name:
-        return [fielderrors.required(f"{path}.os.name")]
     if name not in ("linux", "windows"):
-        return [fielderrors.not_supported(f"{path}.os", name, ("linux", "windows"))]
+        return []
     contexts = [
         (container.get("securityContext") or {}, f"{place}.securityContext")
         for container, place in _visited(value, path)
