@@ -85,9 +85,11 @@ class RBAC:
 
     def rules_for(self, user: User, namespace: str) -> HeldRules:
         """Return every rule that applies to a user in a namespace, and the errors of roles that
-        cannot be read. The rights of system:masters without a binding are no rules."""
+        cannot be read. The rights of system:masters without a binding are no rules. A binding
+        counts once, also if several of its subjects are the user (rbac/validation/rule.go)."""
         result, failures = [], []
-        for grant in self._grants(user, namespace):
+        bindings = {id(each.binding): each for each in self._grants(user, namespace)}
+        for grant in bindings.values():
             granted, failure = self._rules(grant)
             result += granted
             if failure:

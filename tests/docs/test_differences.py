@@ -69,6 +69,7 @@ SHOWN = {
     "An object whose name": "tests/apiserver/policies/test_policies_change.py",
     "A Service gets": "test_services_without_names",
     "A PersistentVolumeClaim": "test_claims_have_a_phase",
+    "JSON contains": "test_characters_of_json",
     "Resource versions": "test_first_revision",
     "`/version`": "test_version",
     "Egress": "test_configurations_that_are_not_supported",
@@ -337,6 +338,16 @@ async def test_claims_have_a_phase(session):
         after = await answer.json()
     assert after == made
     assert made["status"]["phase"] == "Pending"
+
+
+@in_module
+async def test_characters_of_json(session):
+    text = "<&>\u2028\u2029"
+    body = {"metadata": {"name": "characters"}, "data": {"k": text}}
+    async with session.post(MAPS, json=body) as answer:
+        sent = await answer.read()
+    assert f'"k":"{text}"'.encode() in sent
+    assert sent.endswith(b"}")
 
 
 @in_module

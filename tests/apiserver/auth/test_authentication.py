@@ -294,3 +294,25 @@ async def test_the_rules_of_an_administrator_are_those_of_the_bindings(ask) -> N
     assert body["status"]["resourceRules"].count(everything) == 1
     every_path = {"verbs": ["*"], "nonResourceURLs": ["*"]}
     assert body["status"]["nonResourceRules"].count(every_path) == 1
+
+
+async def test_a_binding_counts_once_for_a_user_who_is_several_of_its_subjects(ask) -> None:
+    """rbac/validation/rule.go: the first subject decides whether a binding applies."""
+    group = {"apiGroup": "rbac.authorization.k8s.io"}
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default"
+    rule = {"verbs": ["approve"], "apiGroups": ["example.com"], "resources": ["boats"]}
+    code, body = await ask("POST", f"{roles}/roles", {"metadata": {"name": "r"}, "rules": [rule]})
+    assert code == 201, body
+    account = {"kind": "ServiceAccount", "name": "bot", "namespace": "default"}
+    everybody = {**group, "kind": "Group", "name": "system:authenticated"}
+    administrator = {**group, "kind": "User", "name": "admin"}
+    binding = {
+        "metadata": {"name": "b"}, "roleRef": {**group, "kind": "Role", "name": "r"},
+        "subjects": [account, account, administrator, administrator, everybody],
+    }  # fmt: skip
+    code, body = await ask("POST", f"{roles}/rolebindings", binding)
+    assert code == 201, body
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview"}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+    _, body = await ask("POST", path, {**review, "spec": {"namespace": "default"}})
+    assert body["status"]["resourceRules"].count(rule) == 1
