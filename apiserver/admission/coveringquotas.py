@@ -61,7 +61,7 @@ class CoveringQuotas(Plugin):
     async def validate(self, write: Write) -> None:
         place, obj = (write.request.resource.group, write.request.resource.plural), write.new
         devices = admission.devices_for(write, self._classes)
-        asked = admission.requested(write, devices) if admission.is_counted(write) else {}
+        asked = admission.requested(write, devices, {}) if admission.is_counted(write) else {}
         if not any(amount.sign > 0 for amount in asked.values()):
             return
         present = [

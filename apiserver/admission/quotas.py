@@ -91,12 +91,11 @@ class QuotaAdmission(OnDemand):
         request = write.request
         if request.namespace not in self._limited.value:
             return None
-        matching = self._matching(write)
-        asked = requested(write, self._devices(write)) if matching else {}
-        if not asked:
-            return None
-        charges = (partial(self._charge, write, entry.key, asked) for entry in matching)
-        write.beside = (*write.beside, *charges)
+        devices = self._devices(write)
+        for entry in self._matching(write):
+            asked = requested(write, devices, entry.value)
+            if asked:
+                write.beside = (*write.beside, partial(self._charge, write, entry.key, asked))
         return None
 
     def _matching(self, write: Write) -> list[Entry]:
@@ -203,20 +202,27 @@ def _charged(entry: Entry, used: dict[str, Quantity]) -> writes.Write:
 
 
 def is_counted(write: Write) -> bool:
-    """Return whether the write can change usage. Writes to most subresources cannot."""
-    request = write.request
+    """Return whether the write can change usage. Writes to most subresources cannot, and updates of
+    pods only if these get into another scope."""
+    request, old = write.request, write.old
     if request.subresource:  # for example, a token is not another service account
         return request.subresource == "resize"
     pods = (request.resource.group, request.resource.plural) == _PODS
-    return not (pods and write.operation == "UPDATE")
+    if not pods or write.operation != "UPDATE" or write.object is None or old is None:
+        return True
+    return builtin.quotas.ends(old["spec"]) != builtin.quotas.ends(write.object["spec"])
 
 
-def requested(write: Write, devices: "builtin.devicequotas.Devices | None") -> dict[str, Quantity]:
-    """Return the difference in usage between the new object and the old one."""
-    place = (write.request.resource.group, write.request.resource.plural)
+def requested(
+    write: Write, devices: "builtin.devicequotas.Devices | None", quota: Object
+) -> dict[str, Quantity]:
+    """Return the difference in usage between the new object and the old one, or the usage of the
+    new one if the quota did not match the old one."""
+    place, old = (write.request.resource.group, write.request.resource.plural), write.old
     used = builtin.quotas.usage(*place, write.object or {}, devices)
-    if write.operation == "UPDATE" and write.old is not None:
-        before = builtin.quotas.usage(*place, write.old, devices)
+    is_update = write.operation == "UPDATE"
+    if is_update and old is not None and builtin.quotas.matches(quota, *place, old):
+        before = builtin.quotas.usage(*place, old, devices)
         for name, amount in before.items():
             used[name] = used.get(name, quantity.ZERO).subtract(amount)
     return {name: amount for name, amount in used.items() if amount.sign}

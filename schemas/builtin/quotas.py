@@ -280,14 +280,18 @@ def is_in_scope(requirement: Object, group: str, plural: str, obj: Object) -> bo
         return False
     if scope == "PriorityClass":
         return _selects(requirement, spec.get("priorityClassName") or "")
-    deadline = spec.get("activeDeadlineSeconds")
-    ends = deadline is not None and deadline >= 0
     if scope in ("Terminating", "NotTerminating"):
-        return bool(ends == (scope == "Terminating"))
+        return ends(spec) is bool(scope == "Terminating")
     if scope in ("BestEffort", "NotBestEffort"):
         best: bool = podqos.of_spec(spec) == "BestEffort"
         return best is (scope == "BestEffort")
     return scope == "CrossNamespacePodAffinity" and _looks_elsewhere(spec)
+
+
+def ends(spec: Object) -> bool:
+    """Return whether a pod has a limited time (IsTerminating)."""
+    deadline: int | None = spec.get("activeDeadlineSeconds")
+    return deadline is not None and deadline >= 0
 
 
 def _selects(requirement: Object, value: str) -> bool:

@@ -219,3 +219,26 @@ async def test_extended_resources_of_device_classes_count_pods_and_claims():
         await server.client.delete("resource.k8s.io/v1/deviceclasses", "gpu")
         await server.settled()
         assert await used(server) == {implicit: "0", named: "1"}
+
+
+async def test_a_pod_that_gets_into_the_scope_of_a_quota_needs_room_there():
+    def pod(name, **spec):
+        meta = {"name": name, "namespace": "default"}
+        spec = {"containers": [{"name": "c", "image": "i"}], **spec}
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+
+    limited = quota(pods="1")
+    limited["spec"]["scopes"] = ["Terminating"]
+    async with APIServer(modules="none") as server:
+        await server.client.create(limited)
+        for each in (pod("a"), pod("b")):
+            await server.client.create(each)
+        first, second = [await server.client.get("v1/pods", name, "default") for name in "ab"]
+        first["spec"]["activeDeadlineSeconds"] = second["spec"]["activeDeadlineSeconds"] = 60
+        await server.client.update(first)
+        assert await used(server) == {"pods": "1"}
+        with pytest.raises(StatusError, match="requested: pods=1, used: pods=1, limited: pods=1"):
+            await server.client.update(second)
+        second["metadata"]["labels"] = {"a": "b"}
+        del second["spec"]["activeDeadlineSeconds"]
+        await server.client.update(second)
