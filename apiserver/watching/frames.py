@@ -228,7 +228,7 @@ class Framer:
         row = tables.row(self._request, columns, empty, self._now(), self._form)
         if self._form.include == "Object":
             row["object"] = shown
-        elif self._form.include != "None":
+        elif self._form.include != "None" or "annotations" in shown["metadata"]:  # at the end
             row["object"] = tables.partial(shown, self._form.version)
         headed, self._first = self._first, False
         return {

@@ -125,3 +125,10 @@ async def test_a_bookmark_is_the_zero_value_of_the_internal_type(web):
     answers = await asyncio.gather(*(web.ask("GET", f"{path}?{QUERY}") for path in paths))
     events = [json.loads(answer.body.splitlines()[-1]) for answer in answers]
     assert [event["object"]["spec"] for event in events] == list(SPECS.values())
+
+
+async def test_the_row_at_the_end_of_initial_events_always_has_the_annotation(web):
+    path = f"/api/v1/services?{QUERY}&includeObject=None"
+    event = json.loads((await web.ask("GET", path, Accept=TABLE)).body.splitlines()[-1])
+    [row] = event["object"]["rows"]
+    assert row["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
