@@ -87,10 +87,6 @@ class BodyResponse(web.StreamResponse):
 
     compressed = False
     """Whether the body is sent compressed."""
-    audit_id = ""
-    """The request's id in the audit log, sent as the header Audit-Id."""
-    added: Head | None = None
-    """Headers that responses of one flow share; None without any."""
     _head: Head | None = None
     _own_headers: "CIMultiDict[str] | None" = None
     _writer: AbstractStreamWriter | None = None
@@ -106,6 +102,12 @@ class BodyResponse(web.StreamResponse):
         self.body = body
         self.pinned_bytes = len(body) if isinstance(body, bytes) else 0
         """Bytes that stay in memory until the whole response is sent."""
+        self.audit_id = ""
+        """The request's id in the audit log, sent as the header Audit-Id."""
+        # set here, although few responses need it: CPython 3.11 makes a separate dict for an
+        # attribute that a class first gets after some thirty instances
+        self.added: Head | None = None
+        """Headers that responses of one flow share; None without any."""
         if isinstance(head, Head):
             self._head = head
         else:
