@@ -25,9 +25,15 @@ _SCALE = (
     Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
     AGE,
 )
-_WRITTEN_TO_V1 = {("apps/v1", "DaemonSet"): "deprecated.daemonset.template.generation"}
-"""Annotations that only exist in v1, where they are made from a field of the internal type
-(pkg/apis/apps/v1/conversion.go)."""
+_WRITTEN_TO_V1 = {
+    ("apps/v1", "DaemonSet"): frozenset({"deprecated.daemonset.template.generation"}),
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): frozenset(
+        f"autoscaling.alpha.kubernetes.io/{name}"
+        for name in ("metrics", "current-metrics", "behavior", "conditions")
+    ),
+}
+"""Annotations that only exist in v1, where they are made from fields of the internal type
+(pkg/apis/apps/v1/conversion.go, pkg/apis/autoscaling/v1/conversion.go)."""
 INCLUDES = ("", "Metadata", "Object", "None")
 
 
@@ -86,8 +92,8 @@ def partial(obj: Object, version: str = "v1") -> Object:
     """Return the PartialObjectMetadata of an object. It is that of the internal type."""
     metadata = obj["metadata"]
     written = _WRITTEN_TO_V1.get((obj.get("apiVersion", ""), obj.get("kind", "")))
-    if written in (metadata.get("annotations") or ()):
-        annotations = {k: v for k, v in metadata["annotations"].items() if k != written}
+    if written and metadata.get("annotations"):
+        annotations = {k: v for k, v in metadata["annotations"].items() if k not in written}
         metadata = {**metadata, "annotations": annotations}
         if not annotations:
             del metadata["annotations"]

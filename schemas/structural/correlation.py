@@ -7,7 +7,7 @@ counterpart. Lists without a type are atomic. Follows apiserver/pkg/cel/common/e
 from typing import Any
 
 from inkube.schemas.objects import same
-from inkube.schemas.structural.nodes import Node
+from inkube.schemas.structural.nodes import NOTHING, Node
 
 _SCALARS = frozenset({str, bool, int, float})
 """The types that the keys of items can have."""
@@ -44,7 +44,7 @@ class Correlation:
         if type(self.value) is not dict or type(self.old) is not dict:
             return None
         node = self.node.children[str(name)]
-        if node is None or name not in self.value or name not in self.old:
+        if node in (None, NOTHING) or name not in self.value or name not in self.old:
             return None
         return Correlation(node, self.value[name], self.old[name])
 

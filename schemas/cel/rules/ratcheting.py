@@ -4,12 +4,10 @@ Follows apiserver pkg/cel/common/equality.go CorrelatedObject: properties and ma
 by key, items of keyed lists by their keys; items of other lists belong to the list as a whole.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from inkube.schemas.cel.rules.map_lists import MapList
 from inkube.schemas.objects import same
-
-_ABSENT: Final = object()
 
 
 class Correlation:
@@ -23,16 +21,16 @@ class Correlation:
         self._items: MapList | None = None
 
     def key(self, name: str) -> "Correlation | None":
-        """Return the correlation of a property or map value, None if it is in neither object."""
+        """Return the correlation of a property or map value, None if it is not in both objects or
+        has no schema."""
         if not isinstance(self._new, dict) or not isinstance(self._old, dict):
             return None
-        new, old = self._new.get(name, _ABSENT), self._old.get(name, _ABSENT)
         schema = (self._schema.get("properties") or {}).get(name)
         if schema is None:
             schema = self._schema.get("additionalProperties")
-        if (new is _ABSENT and old is _ABSENT) or not isinstance(schema, dict):
+        if name not in self._new or name not in self._old or not isinstance(schema, dict):
             return None
-        return Correlation(None if new is _ABSENT else new, None if old is _ABSENT else old, schema)
+        return Correlation(self._new[name], self._old[name], schema)
 
     def index(self, position: int) -> "Correlation | None":
         """Return the correlation of an item, if the list is keyed and the old list has the same
@@ -48,7 +46,8 @@ class Correlation:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the old and new values are equal, with keyed lists in any order."""
+        """Whether the old and new values are equal, with keyed lists in any order. An object with a
+        member that its schema does not describe is not."""
         if self._equal is None:
             self._equal = self._compared()
         return self._equal
@@ -68,12 +67,8 @@ class Correlation:
         return all(item is not None and item.is_unchanged for item in items)
 
     def _is_key_unchanged(self, name: str) -> bool:
-        if name not in self._old:
-            return False
         child = self.key(name)
-        if child is None:
-            return same(self._new[name], self._old[name])
-        return child.is_unchanged
+        return child is not None and child.is_unchanged
 
 
 class Ratchet:

@@ -26,6 +26,11 @@ SCHEMA = CompiledSchema(
                     "atomic": {"type": "array", "x-kubernetes-list-type": "atomic", "items": SHORT},
                     "parts": {"type": "array", **KEYED, "items": PART},
                     "by": {"type": "object", "additionalProperties": SHORT},
+                    "free": {
+                        "type": "object",
+                        "additionalProperties": True,
+                        "minProperties": 2,
+                    },
                     "open": {
                         "type": "object",
                         "x-kubernetes-preserve-unknown-fields": True,
@@ -110,6 +115,12 @@ def fields(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
             {"open": {"x": 1}, "n": 1},
             ["spec.open"],
             id="unknown fields count as changed",
+        ),
+        pytest.param(
+            {"free": {"x": 1}},
+            {"free": {"x": 1}, "n": 1},
+            ["spec.free"],
+            id="map values without a schema, too",
         ),
     ],
 )
