@@ -111,12 +111,16 @@ def last_state(request: Request, change: Change) -> Object:
 def bookmark(request: Request, revision: int, *, end: bool = False) -> Object:
     """Return the object of a BOOKMARK event, which is empty but for a version. `end` marks the end
     of the initial events."""
-    metadata: Object = {"resourceVersion": str(revision)}
-    if end:
-        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     served = request.served
+    blank = served.blank
+    metadata: Object = {**blank.get("metadata", {}), "resourceVersion": str(revision)}
+    if end:
+        metadata["annotations"] = {
+            **metadata.get("annotations", {}),
+            "k8s.io/initial-events-end": "true",
+        }
     kind = {"kind": served.kind, "apiVersion": served.api_version}
-    return {**kind, **served.blank, "metadata": metadata}
+    return {**kind, **blank, "metadata": metadata}
 
 
 def too_old(start: int, compacted_revision: int) -> status.StatusError:

@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.schemas.golang import gotext
+from inkube.schemas.builtin import decoding
+from inkube.schemas.golang import DecodeError, gotext
+from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
 _METRICS = "autoscaling.alpha.kubernetes.io/metrics"
@@ -19,6 +21,7 @@ _CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
 _BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
 _CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
 _DEFAULT_UTILIZATION = 80
+_STORED = GVK("autoscaling", "v2", "HorizontalPodAutoscaler")
 
 
 class _Member(NamedTuple):
@@ -96,10 +99,11 @@ def to_v1(obj: Object) -> Object:
 
 
 def to_v2(obj: Object) -> Object:
-    """Convert to v2. Annotations that cannot be read are dropped like the others."""
+    """Convert to v2. Annotations that cannot be read, or whose values do not fit the types, are
+    dropped like the others."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     read = _readings(obj)
-    metrics = [_metric_to_v2(metric, _SPECS) for metric in _objects(read(_METRICS))]
+    metrics = _decoded("spec", "metrics", _metrics_to_v2(read(_METRICS), _SPECS)) or []
     utilization = spec.pop("targetCPUUtilizationPercentage", None)
     if utilization is None and not metrics:
         utilization = _DEFAULT_UTILIZATION
@@ -107,12 +111,12 @@ def to_v2(obj: Object) -> Object:
         target = {"type": "Utilization", "averageUtilization": utilization}
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
     spec["metrics"] = metrics
-    behavior = _behavior_from_go(read(_BEHAVIOR))
+    behavior = _decoded("spec", "behavior", _behavior_from_go(read(_BEHAVIOR)))
     if behavior:
         spec["behavior"] = behavior
     used = status.pop("currentCPUUtilizationPercentage", None)
-    current = [_metric_to_v2(metric, _STATUSES) for metric in _objects(read(_CURRENT))]
-    if used is not None and not current:
+    current = _decoded("status", "currentMetrics", _metrics_to_v2(read(_CURRENT), _STATUSES))
+    if used is not None and current is None:
         current = [
             {
                 "type": "Resource",
@@ -120,7 +124,7 @@ def to_v2(obj: Object) -> Object:
             }
         ]
     status["currentMetrics"] = current or None
-    conditions = _objects(read(_CONDITIONS))
+    conditions = _decoded("status", "conditions", read(_CONDITIONS))
     if conditions:
         status["conditions"] = conditions
     if not status.get("currentReplicas"):
@@ -154,11 +158,18 @@ def _metric_to_v1(metric: Object, sources: dict[str, _Source]) -> Object:
     return made
 
 
+def _metrics_to_v2(metrics: Any, sources: dict[str, _Source]) -> Any:
+    if not isinstance(metrics, list):
+        return metrics
+    return [_metric_to_v2(each, sources) if isinstance(each, dict) else each for each in metrics]
+
+
 def _metric_to_v2(metric: Object, sources: dict[str, _Source]) -> Object:
     made: Object = {"type": metric.get("type", "")}
     for name, source in sources.items():
         given = metric.get(name)
         if not isinstance(given, dict):
+            made[name] = given
             continue
         found: Object = {source.value_path: {}}
         for member in source.members:
@@ -212,11 +223,15 @@ def _behavior_from_go(behavior: Any) -> Object | None:
     made: Object = {}
     for name, rules in _with_json_names(behavior, _RULES).items():
         if not isinstance(rules, dict):
+            made[name] = rules
             continue
         found = _with_json_names(rules, _OF_RULES)
         policies = found.get("policies")
-        if policies is not None:
-            found["policies"] = [_with_json_names(each, _OF_POLICY) for each in _objects(policies)]
+        if isinstance(policies, list):
+            found["policies"] = [
+                _with_json_names(each, _OF_POLICY) if isinstance(each, dict) else each
+                for each in policies
+            ]
         made[name] = found
     return made or None
 
@@ -236,8 +251,13 @@ def _json_name(name: str) -> str:
     return name[:1].lower() + name[1:]
 
 
-def _objects(value: Any) -> list[Object]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+def _decoded(part: str, member: str, value: Any) -> Any:
+    """Return a member of the spec or the status by its type, None if the value does not fit. Go
+    ignores such an annotation."""
+    try:
+        return decoding.decode({part: {member: value}}, _STORED).object[part].get(member)
+    except DecodeError:
+        return None
 
 
 def _put(annotations: Object, key: str, value: Any) -> None:

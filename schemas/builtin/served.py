@@ -14,9 +14,12 @@ from inkube.schemas.ownership import TypedSchema
 from inkube.schemas.served import Served
 
 _DEFINITIONS = "customresourcedefinitions"
-_COUNTED = frozenset({"deployments", "replicasets", "statefulsets"})
-"""Kinds of apps whose internal type has a number of replicas, where v1 has a pointer to it
-(pkg/apis/apps/v1/zz_generated.conversion.go)."""
+_BLANKS: dict[str, Object] = {
+    **{key: {"spec": {"replicas": 0}} for key in ("deployments", "replicasets", "statefulsets")},
+    "daemonsets": {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "0"}}},
+}
+"""What the zero values of the internal types of apps have in v1, beside the zero values of v1
+(pkg/apis/apps/v1/conversion.go and zz_generated.conversion.go)."""
 
 
 class BuiltinServed(Served):
@@ -32,9 +35,11 @@ class BuiltinServed(Served):
 
     @property
     def blank(self) -> Object:
-        if self.definition.group != "apps" or self.definition.names.plural not in _COUNTED:
+        parts = _BLANKS.get(self.definition.names.plural, {}).items()
+        if self.definition.group != "apps" or not parts:
             return self.empty
-        return {**self.empty, "spec": {"replicas": 0, **self.empty["spec"]}}
+        made = {part: {**members, **self.empty.get(part, {})} for part, members in parts}
+        return {**self.empty, **made}
 
     @cached_property
     def typed(self) -> TypedSchema:

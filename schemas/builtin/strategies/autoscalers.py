@@ -25,8 +25,8 @@ class Autoscalers(BuiltinStrategy):
         self._change(obj, partial(super().prepare_for_create, context))
 
     def prepare_for_update(self, context: Context, obj: Object, old: Object) -> None:
-        """Keep the parts of the old object that a write must not change, also those that annotations
-        of v1 contain."""
+        """Keep the parts of the old object that a write must not change, also those that
+        annotations of v1 contain."""
         self._change(obj, partial(super().prepare_for_update, context, old=self._internal(old)))
 
     def check(self, obj: Object) -> list[FieldError]:

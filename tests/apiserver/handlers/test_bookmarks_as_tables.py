@@ -125,6 +125,11 @@ async def test_a_bookmark_is_the_zero_value_of_the_internal_type(web):
     answers = await asyncio.gather(*(web.ask("GET", f"{path}?{QUERY}") for path in paths))
     events = [json.loads(answer.body.splitlines()[-1]) for answer in answers]
     assert [event["object"]["spec"] for event in events] == list(SPECS.values())
+    end = {"k8s.io/initial-events-end": "true"}
+    made = {"deprecated.daemonset.template.generation": "0"}  # by the conversion to v1
+    for kind, event in zip(SPECS, events, strict=True):
+        own = made if kind.endswith("daemonsets") else {}
+        assert event["object"]["metadata"]["annotations"] == {**end, **own}
 
 
 async def test_the_row_at_the_end_of_initial_events_always_has_the_annotation(web):

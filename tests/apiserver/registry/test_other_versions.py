@@ -65,8 +65,9 @@ def test_an_autoscaler_read_as_v1_is_the_same_again_as_v2(
     assert autoscalers.to_v2(autoscalers.to_v1(obj)) == obj
 
 
-def test_an_autoscaler_without_metrics_has_the_default_of_v1_and_annotations_never_stay():
-    broken = {"autoscaling.alpha.kubernetes.io/metrics": "no JSON", "note": "x"}
+@pytest.mark.parametrize("text", ["no JSON", "5", "[5]", '[{"type":5}]', '[{"resource":"x"}]'])
+def test_an_autoscaler_without_metrics_has_the_default_of_v1_and_annotations_never_stay(text):
+    broken = {"autoscaling.alpha.kubernetes.io/metrics": text, "note": "x"}
     old = {"metadata": {"annotations": broken}, "spec": {"maxReplicas": 2}}
     new = autoscalers.to_v2(old)
     assert new["metadata"]["annotations"] == {"note": "x"}
@@ -95,6 +96,43 @@ async def test_a_patch_through_v1_changes_only_its_field(web, number):
     kept = dict(before["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"])
     del kept["f:minReplicas"]
     assert owners["one"]["fieldsV1"] == {"f:spec": kept}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {
+            "metrics": '[{"type":"Resource","resource":{"name":"memory","targetAverageValue":1}}]',
+            "current-metrics": "[]",
+            "conditions": '[{"type":"Odd"}]',
+        },
+    ],
+)
+async def test_a_write_through_v1_keeps_what_annotations_of_v1_contain(web, given):
+    """A write to the object keeps the status, a write to the status keeps the spec. Metadata alone
+    have none of these annotations."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 5, "scaleTargetRef": target}
+    path, inner = (f"{SCALERS.format(version)}/kept-{len(given)}" for version in ("v1", "v2"))
+    name = {"name": f"kept-{len(given)}"}
+    body = {"metadata": name, "spec": {**spec, "metrics": [METRICS[0]]}}
+    assert (await web.ask("POST", SCALERS.format("v2"), body)).code == 201
+    old = (await web.patch(f"{inner}/status", {"status": STATUS})).json
+    for form in ("PartialObjectMetadata", "Table"):
+        accept = f"application/json;as={form};v=v1;g=meta.k8s.io"
+        shown = (await web.ask("GET", path, Accept=accept)).json
+        meta = shown["rows"][0]["object"]["metadata"] if "rows" in shown else shown["metadata"]
+        assert "annotations" not in meta
+    annotations = {f"autoscaling.alpha.kubernetes.io/{key}": text for key, text in given.items()}
+    new = {"metadata": {**name, "annotations": annotations}, "spec": spec, "status": {}}
+    assert (await web.ask("PUT", path, new)).code == 200
+    changed = (await web.ask("GET", inner)).json
+    assert changed["status"] == old["status"]
+    assert changed["spec"]["metrics"] != old["spec"]["metrics"]
+    assert (await web.ask("PUT", f"{path}/status", {**new, "spec": {}})).code == 200
+    assert (await web.ask("GET", inner)).json["spec"] == changed["spec"]
 
 
 @pytest.mark.asyncio(loop_scope="module")
