@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from inkube.schemas.builtin import decoding
 from inkube.schemas.golang import DecodeError, gotext
-from inkube.schemas.meta import GVK
+from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.objects import Object
 
 _METRICS = "autoscaling.alpha.kubernetes.io/metrics"
@@ -21,7 +20,7 @@ _CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
 _BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
 _CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
 _DEFAULT_UTILIZATION = 80
-_STORED = GVK("autoscaling", "v2", "HorizontalPodAutoscaler")
+_STORED = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"
 
 
 class _Member(NamedTuple):
@@ -255,9 +254,10 @@ def _decoded(part: str, member: str, value: Any) -> Any:
     """Return a member of the spec or the status by its type, None if the value does not fit. Go
     ignores such an annotation."""
     try:
-        return decoding.decode({part: {member: value}}, _STORED).object[part].get(member)
+        made = decoding.decode(types.of(_STORED), {part: {member: value}}).object
     except DecodeError:
         return None
+    return made[part].get(member)
 
 
 def _put(annotations: Object, key: str, value: Any) -> None:
