@@ -70,6 +70,9 @@ SHOWN = {
     "A Service gets": "test_services_without_names",
     "A PersistentVolumeClaim": "test_claims_have_a_phase",
     "JSON contains": "test_characters_of_json",
+    "YAML can contain": "test_characters_of_yaml",
+    "A dry run of a DELETE": "test_dry_runs_of_the_last_finalizer",
+    "`currentCPUUtilizationPercentage`": "tests/apiserver/registry/test_other_versions.py",
     "Resource versions": "test_first_revision",
     "`/version`": "test_version",
     "Egress": "test_configurations_that_are_not_supported",
@@ -325,6 +328,25 @@ async def test_services_without_names(session):
     async with session.post("/api/v1/namespaces/default/services", json=body) as answer:
         [cause] = (await answer.json())["details"]["causes"]
     assert cause["field"] == "metadata.name"
+
+
+@in_module
+async def test_characters_of_yaml(session):
+    text = "\x7f\x85\uffff"
+    body = {"metadata": {"name": "characters-of-yaml"}, "data": {"k": text}}
+    async with session.post(MAPS, json=body, headers={"Accept": "application/yaml"}) as answer:
+        assert yaml.safe_load(await answer.text())["data"] == {"k": text}
+
+
+@in_module
+async def test_dry_runs_of_the_last_finalizer(session):
+    body = {"metadata": {"name": "orphaning", "finalizers": ["orphan"]}}
+    async with session.post(MAPS, json=body) as answer:
+        uid = (await answer.json())["metadata"]["uid"]
+    for options in ({"dryRun": ["All"]}, {}):
+        options = {**options, "orphanDependents": False}
+        async with session.delete(f"{MAPS}/orphaning", json=options) as answer:
+            assert (await answer.json())["details"]["uid"] == uid
 
 
 @in_module

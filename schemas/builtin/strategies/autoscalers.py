@@ -44,10 +44,13 @@ class Autoscalers(BuiltinStrategy):
 
     def _change(self, obj: Object, change: Callable[[Object], None]) -> None:
         """Change an object of any version in its internal form."""
+        version = obj.get("apiVersion", self.gvk.api_version)
+        if version == self.gvk.api_version:
+            change(obj)
+            return
         internal = self._internal(obj)
         change(internal)
-        if internal is not obj:
-            obj.update(conversion.convert(internal, obj["apiVersion"]))
+        obj.update(conversion.convert(internal, version))
 
     def _internal(self, obj: Object) -> Object:
         return conversion.convert(obj, self.gvk.api_version)

@@ -26,8 +26,13 @@ class MapList:
         for item in items:
             if isinstance(item, dict):
                 by_key.setdefault(self._key(item), item)
+        by_key.pop(None, None)
         return by_key
 
     def _key(self, item: dict[str, Any]) -> Any:
-        values = (item.get(key, self._defaults.get(key)) for key in self._keys)
-        return tuple((type(value), value) for value in values if not isinstance(value, list | dict))
+        """Return the key of an item, None for an item without a scalar at one of its keys, which
+        has no counterpart."""
+        values = [item.get(key, self._defaults.get(key)) for key in self._keys]
+        if not all(isinstance(value, str | int | float) for value in values):
+            return None
+        return tuple((type(value), value) for value in values)

@@ -133,6 +133,10 @@ async def test_a_write_through_v1_keeps_what_annotations_of_v1_contain(web, give
     assert changed["spec"]["metrics"] != old["spec"]["metrics"]
     assert (await web.ask("PUT", f"{path}/status", {**new, "spec": {}})).code == 200
     assert (await web.ask("GET", inner)).json["spec"] == changed["spec"]
+    used = {"status": {"currentCPUUtilizationPercentage": 7}}
+    await web.ask("PUT", f"{path}/status", {"metadata": name, "spec": {}, **used})
+    [metric] = (await web.ask("GET", inner)).json["status"]["currentMetrics"]
+    assert metric["resource"]["current"] == {"averageUtilization": 7, "averageValue": "0"}
 
 
 @pytest.mark.asyncio(loop_scope="module")
