@@ -130,7 +130,7 @@ class ServerOptions:
     replay: Path | None = option(
         None, "Replay a file of inkube capture --follow, in memory.", group=DATA
     )
-    speed: float = option(1.0, "Speed of `replay`; 10 is ten times as fast.", group=DATA)
+    speed: float = option(1.0, "Speed of `replay`; 10 is ten times as fast.", group=DATA, above=0)
     definitions: Sequence[Path | str | Mapping[str, Any]] = option(
         (), "CRDs and objects to load at the start: files, folders, or objects.", group=DATA
     )

@@ -4,6 +4,7 @@ The port opens first, so that clients that wait for `/readyz` see the progress o
 `lifespan` opens it, and passes requests to the application when that is built.
 """
 
+import asyncio
 import contextlib
 import ipaddress
 import socket
@@ -78,7 +79,7 @@ async def open_listener(
     stack.push_async_callback(runner.cleanup)
     intake = None
     if worker is None:
-        await site(runner, options.host, options.port, tls).start()
+        await _start(site(runner, options.host, options.port, tls))
         host, port = runner.addresses[0][:2]
         door = selfcheck.internet(runner.addresses[0], tls=tls is not None)
     else:
@@ -117,6 +118,16 @@ def _release(server: Server, startup_handler: StartupHandler) -> None:
     without this cycle, a test's server leaves little to the garbage collector."""
     server.request_handler = startup_handler
     startup_handler.clear_app()
+
+
+async def _start(opened: web.BaseSite) -> None:
+    """Start a site, also to the end when cancelled: asyncio would lose a server that listens."""
+    starting = asyncio.ensure_future(opened.start())
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await starting
+        raise
 
 
 def site(

@@ -8,10 +8,11 @@
 `root.parts` builds its parts. `root.lifespan` starts and stops them.
 """
 
+import asyncio
 import contextlib
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self, TypeVar, Unpack
 
 from inkube.apiserver import listening, sources, workers
@@ -47,6 +48,8 @@ class _Life:
     is_open: bool = False
     """Whether the server was entered and not yet stopped."""
     was_entered: bool = False
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held during the start and during a stop: the parts close in their order, and only once."""
 
 
 class APIServer:
@@ -80,19 +83,23 @@ class APIServer:
         if self._life.was_entered:
             raise RuntimeError("an APIServer can be entered only once: create another one")
         self._life.is_open = self._life.was_entered = True
-        try:
-            listener = await listening.open_listener(self.options, self._progress, self._stack)
-            self._life.listener = listener
-            parts = await lifespan.lifespan(self.options, listener, self._progress, self._stack)
-            self._life.parts = parts
-            self.before_ready()
-        except BaseException:
-            await self.stop()
-            raise
+        async with self._life.changing:
+            try:
+                await self._start()
+            except BaseException:
+                await self._close()
+                raise
+        return self
+
+    async def _start(self) -> None:
+        listener = await listening.open_listener(self.options, self._progress, self._stack)
+        self._life.listener = listener
+        parts = await lifespan.lifespan(self.options, listener, self._progress, self._stack)
+        self._life.parts = parts
+        self.before_ready()
         self._progress.finish()
         if listener.intake is not None:
             listener.intake.ready()
-        return self
 
     async def __aexit__(self, *error: object) -> None:
         await self.stop()
@@ -106,7 +113,11 @@ class APIServer:
         at most `within` seconds, stop controllers and store.
 
         The end of an `async with` block does the same. A cancellation ends the wait, and the server
-        still stops."""
+        still stops. During the start or another stop, this first waits for its end."""
+        async with self._life.changing:
+            await self._close(within)
+
+    async def _close(self, within: float = STOP_SECONDS) -> None:
         self._life.is_open = False
         if self._life.listener is not None:
             self._life.listener.server.stop_seconds = within

@@ -356,6 +356,8 @@ def check(options: Options) -> None:
         raise ValueError("give both the TLS certificate and its private key, or neither")
     if _trusts_certificates(options) and not _wants_tls(options):
         raise ValueError("client certificates need TLS (--tls, or a certificate and its key)")
+    if options.tls_sni_cert_key and not _wants_tls(options):
+        raise ValueError("further certificates need TLS (tls, or a certificate and its key)")
 
 
 def _check_modes(options: Options) -> None:

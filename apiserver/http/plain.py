@@ -57,6 +57,8 @@ class Server(web.Server):
         self.loop = asyncio.get_running_loop()
         self.stop_seconds = STOP_SECONDS
         """The limit for running requests when the server stops."""
+        self.is_stopping = False
+        """Whether new connections are closed at once, such as one whose TLS handshake ends now."""
 
     @property
     def connection_loop(self) -> ConnectionLoop:
@@ -82,6 +84,7 @@ class Server(web.Server):
 
     def pre_shutdown(self) -> None:
         """Close the connections, each after its current request."""
+        self.is_stopping = True
         for connection in self.connections:
             connection.finish()
 
@@ -159,7 +162,7 @@ class Connection(web.RequestHandler):
     notes_requests: ClassVar[bool] = True
     """Whether each new request is given to `note`: aiohttp's loop does not tell the current one."""
 
-    def __init__(self, manager: web.Server, budget: Budget, **settings: Any) -> None:
+    def __init__(self, manager: "Server", budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
         self._server = manager
@@ -248,6 +251,8 @@ class Connection(web.RequestHandler):
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
+        if self._server.is_stopping:
+            self.transport.abort()
 
     @guarded
     def data_received(self, data: bytes) -> None:

@@ -122,7 +122,7 @@ class Connection(plain.Connection):
     __slots__ = ("_idle_waiter", "_is_last", "_outbox", "_running", "_task_request")
 
     def __init__(
-        self, manager: web.Server, budget: Budget, outbox: Outbox, **settings: Any
+        self, manager: plain.Server, budget: Budget, outbox: Outbox, **settings: Any
     ) -> None:
         super().__init__(manager, budget, **settings)
         self._outbox = outbox

@@ -222,3 +222,8 @@ async def test_certificates_for_names_that_cannot_be_read_end_the_start(pair, va
     _, options = pair
     with pytest.raises((ValueError, OSError), match=why):
         await APIServer(**options, tls_sni_cert_key=[value]).__aenter__()
+
+
+async def test_certificates_for_names_need_tls() -> None:
+    with pytest.raises(ValueError, match="further certificates need TLS"):
+        await APIServer(tls_sni_cert_key=["a.crt,a.key"]).__aenter__()

@@ -172,6 +172,7 @@ async def test_other_addresses_than_loopback_need_credentials_and_the_error_name
     ("arguments", "told"),
     [
         (["--port", "99999"], "--port: 99999 is not a port"),
+        (["--speed", "0"], "--speed: 0.0 is out of range"),
         (["--recheck-healthy", "-1"], "--recheck-healthy: -1.0 is out of range"),
         (["--recheck-unhealthy", "nan"], "--recheck-unhealthy: nan is out of range"),
         (["--job-history", "-3"], "--job-history: -3.0 is out of range"),
