@@ -10,7 +10,7 @@ import sqlite3
 import sys
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from inkube.storage import alarms, files, pages, soundness, wal, wholefiles
 from inkube.storage.errors import Unavailable
@@ -21,6 +21,7 @@ from inkube.storage.sql.sqlite import APPLICATION_ID
 if sys.platform != "win32":
     import fcntl
 
+_MAGIC = b"SQLite format 3\0"
 _FORGET = """
 DELETE FROM log WHERE revision <= :until AND (
     deleted OR EXISTS (SELECT 1 FROM log AS later WHERE later.key = log.key
@@ -79,8 +80,8 @@ def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
     client continues from one that is lost. The file as it was stays, with its `-wal`, under a name
     that no earlier repair has used. The alarm of the file is cleared.
 
-    Raises Unavailable if a server uses the file, sqlite3.Error or OSError; then nothing has
-    changed.
+    Raises Unavailable if a server uses the file, sqlite3.Error or OSError, also for a file that is
+    no database; then nothing has changed.
     """
     if files.uses_index(path):
         raise Unavailable(f"{path} is in use: stop every server of it")
@@ -98,11 +99,19 @@ def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
                 alarm = alarms.read(path)
                 until = _settle(connection, dropped, 0 if alarm is None else alarm.revision)
                 ((kept,),) = connection.execute("SELECT count(*) FROM log")
+            if not kept and not dropped and not _is_database(file):
+                raise sqlite3.DatabaseError("it contains no row of a log, and is no database")
             copy = _replace(path, made)
             alarms.clear(path)
         finally:
             made.unlink(missing_ok=True)
     return Repaired(dropped, until, kept, copy, soundness.structure(path))
+
+
+def _is_database(file: BinaryIO) -> bool:
+    """Return whether a file begins as each SQLite database."""
+    file.seek(0)
+    return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _lock(path: Path, file: Any) -> None:

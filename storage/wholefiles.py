@@ -109,7 +109,10 @@ def _draft(path: Path, mode: int) -> Iterator[Path]:
     block, the folder is flushed to the disk."""
     draft = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.draft")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-    os.close(os.open(draft, flags, mode))
+    try:
+        os.close(os.open(draft, flags, mode))
+    except OSError as error:  # about the file that its caller knows
+        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         yield draft
         _sync_folder(path.parent)

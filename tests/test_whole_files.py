@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import writers
 
+from inkube.storage import wholefiles
+
 ROOT = Path(__file__).parents[1]
 OTHERS = {
     "storage/wholefiles.py": "writes the drafts",
@@ -52,3 +54,10 @@ def test_code_that_writes_files_is_found(code: str) -> None:
 )  # fmt: skip
 def test_modules_that_only_read_are_not_reported(code: str) -> None:
     assert not list(writers.writers(ast.parse(code)))
+
+
+def test_an_error_names_the_file_and_not_its_draft(tmp_path) -> None:
+    file = tmp_path / "missing" / "config"
+    with pytest.raises(FileNotFoundError) as caught:
+        wholefiles.write(file, "text")
+    assert caught.value.filename == str(file)

@@ -99,7 +99,7 @@ class InProcessClient:
         """Return the resource of an object, from its apiVersion and kind. Raises StatusError."""
         group, version = split_api_version(obj.get("apiVersion", ""))
         resource = self._resources.by_kind(group, obj.get("kind", ""))
-        if resource is None:
+        if resource is None or not version:
             raise status.resource_not_found(_no_kind(obj))
         return GVR(group, version, resource.plural)
 
@@ -375,7 +375,9 @@ def _as_dict(obj: "Object | models.Resource") -> Object:
         return obj
     if isinstance(obj, Mapping):
         return dict(obj)
-    gvk = type(obj).gvk
+    gvk = getattr(type(obj), "gvk", None)
+    if gvk is None:
+        raise TypeError(f"an object is a dict or a model of its kind, not {obj!r:.200}")
     return {"apiVersion": gvk.api_version, "kind": gvk.kind, **models.dump(obj)}
 
 

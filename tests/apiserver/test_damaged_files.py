@@ -215,3 +215,13 @@ async def test_a_file_that_was_repaired_again_and_again_is_sound(file):
         assert run(main, ["check", str(file)]).output == f"{file} is sound\n"
     copies = {path.name for path in file.parent.iterdir() if "before-repair" in path.name}
     assert copies >= {f"{file.name}.before-repair{end}" for end in ("", "-2", "-3")}
+
+
+@pytest.mark.parametrize("contents", [b"", b"a text, and no database"])
+def test_a_file_that_is_no_database_stays_as_it_is(file, contents):
+    file.write_bytes(contents)
+    result = CliRunner().invoke(main, ["repair", str(file)])
+    assert result.exit_code == 1
+    assert "it contains no row of a log, and is no database" in result.output
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+    assert file.read_bytes() == contents

@@ -200,3 +200,15 @@ async def test_a_failure_during_a_watch_is_a_status(monkeypatch):
         with pytest.raises(StatusError, match="the database is gone") as raised:
             await anext(events)
     assert raised.value.code == 503
+
+
+@pytest.mark.parametrize("obj", [{"kind": "ConfigMap"}, {"apiVersion": "", "kind": "ConfigMap"}])
+async def test_an_object_without_an_api_version_is_refused_by_that(server, obj):
+    with pytest.raises(StatusError, match="an object says its apiVersion and kind"):
+        await server.client.create(obj)
+
+
+@pytest.mark.parametrize("obj", [None, "a", 3])
+async def test_what_is_no_object_is_a_type_error(server, obj):
+    with pytest.raises(TypeError, match="an object is a dict or a model of its kind, not"):
+        await server.client.create(obj)
