@@ -93,7 +93,9 @@ class Workloads:
     """The seed for jitter and weights. The same seed causes the same order of events."""
 
     def __post_init__(self) -> None:
-        """Check the names of controllers. Raises ValueError if a controller does not exist."""
+        """Raises ValueError for a negative number of nodes, and if a controller does not exist."""
+        if self.nodes < 0:
+            raise ValueError(f"nodes: must be 0 or more, not {self.nodes}")
         unknown = sorted(set(self.controllers or ()) - {*CONTROLLERS, *map(_short, CONTROLLERS)})
         if unknown:
             known = ", ".join(CONTROLLERS)

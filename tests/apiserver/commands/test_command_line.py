@@ -178,6 +178,8 @@ async def test_other_addresses_than_loopback_need_credentials_and_the_error_name
         (["--job-history", "-3"], "--job-history: -3.0 is out of range"),
         (["--allow-origin", "foo"], "--allow-origin: 'foo' is not an origin"),
         (["--allow-origin", "http://a.example/page"], "is not an origin"),
+        (["--workloads", "--nodes", "-1"], "--nodes: must be 0 or more, not -1"),
+        (["--nodes", "3", "--pods", __file__], "--nodes, --pods: without --workloads nothing"),
     ],
 )
 async def test_meaningless_values_of_options_are_refused(tmp_path, arguments, told):
