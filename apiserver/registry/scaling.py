@@ -5,6 +5,8 @@ resourceVersion and uid, and its ownership back to the object. Follows
 apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 """
 
+import copy
+
 from inkube.apiserver.registry import intake, ownership, scales
 from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.patches import KINDS, MergePatch, Patch
@@ -45,21 +47,23 @@ class Scale(Update):
         """Return the object with the Scale's replicas, resourceVersion, uid and owners."""
         assert write.old is not None, "a scale never creates"
         owned = scales.to_scale(write.request, write.old, with_ownership=True)
+        if scales.has_no_replicas(write.request, write.old):
+            owned["spec"] = {"replicas": _MISSING}
         scale = self.scaled(write, owned)
         write.owners = "recorded"
         return _carried_back(write, scale)
 
     def scaled(self, write: Write, owned: Object) -> Object:
         """Return the changed Scale, with its owners. `owned` is the Scale before the change."""
-        scale = self.changed(write)
+        scale = self.changed(write, owned)
         _check(write, scale)
         scale.setdefault("metadata", {}).pop("managedFields", None)
         writer = ownership.writer(write, kind=SCALE)
         managedfields.track_update(owned, scale, typed=_typed(), writer=writer)
         return scale
 
-    def changed(self, write: Write) -> Object:
-        """Return the changed Scale."""
+    def changed(self, write: Write, owned: Object) -> Object:
+        """Return the changed Scale. Must not change `owned`."""
         raise NotImplementedError
 
 
@@ -80,7 +84,7 @@ class PutScale(Scale):
             raise builtin_decoding.refusal(SCALE, error) from error
         intake.report_unknown(request, SCALE, found.unknown)
 
-    def changed(self, write: Write) -> Object:
+    def changed(self, write: Write, owned: Object) -> Object:
         return decoded(self._scale)
 
 
@@ -93,13 +97,9 @@ class PatchScale(Scale):
         super().__init__(size)
         self._patch = patch
 
-    def changed(self, write: Write) -> Object:
+    def changed(self, write: Write, owned: Object) -> Object:
         request = write.request
-        obj = write.copy_of_old()
-        old = scales.to_scale(request, obj, with_ownership=True)
-        if scales.has_no_replicas(request, obj):
-            old["spec"] = {"replicas": _MISSING}
-        new, _ = self._patch.applied(request, old)
+        new, _ = self._patch.applied(request, copy.deepcopy(owned))
         sent = gotext.compact_json(new)
         try:
             builtin_decoding.settle_patched_type(new, SCALE)
@@ -173,7 +173,8 @@ def _not_converted(lead: str, scale: Object) -> status.StatusError:
 
 _HEAD = (SCALE.api_version, SCALE.kind)
 _MISSING = -(2**31)
-"""The replicas of an object without replicas, while a patch is applied to its Scale."""
+"""The replicas of an object without replicas, while its Scale is changed (invalidSpecReplicas): to
+set none removes them from their owners."""
 
 
 def _check(write: Write, scale: Object) -> None:

@@ -1,6 +1,7 @@
 """Taken names with a prefix, repeated owners, finalizers and answers of a Scale, over several
 kinds."""
 
+import boats
 import pytest
 import pytest_asyncio
 import samples
@@ -257,3 +258,49 @@ async def test_writes_of_objects_that_do_not_fit_a_version_are_those_of_upstream
     # through the other version the object cannot be typed, so even a write of nothing drops owners
     changed = await web.patch(f"{path.format('v2')}/status", {"metadata": {}})
     assert (changed.code, "managedFields" in changed.json["metadata"]) == (200, False)
+
+
+def _level(*members):
+    """A definition with a scale, whose spec has these members."""
+    spec = {"type": "object", "properties": {each: {"type": "integer"} for each in members}}
+    return boats.definition(
+        {"type": "object", "properties": {"spec": spec}},
+        "Level",
+        scope="Cluster",
+        subresources={
+            "scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("media", "body", "code", "owned"),
+    [
+        ("merge-patch+json", {"spec": {"replicas": None}}, 200, [{".", "f:n"}]),
+        ("json-patch+json", [{"op": "remove", "path": "/spec/replicas"}], 200, [{".", "f:n"}]),
+        ("json", {**scale_of(0), "spec": {}}, 200, [{".", "f:n"}]),
+        ("json", scale_of(1), 200, [{"f:size"}, {".", "f:n"}]),
+        ("merge-patch+json", {}, 400, [{".", "f:n", "f:size"}]),
+        ("apply-patch+yaml", {**scale_of(0), "spec": {}}, 400, [{".", "f:n", "f:size"}]),
+    ],
+)
+async def test_a_write_of_a_scale_takes_replicas_that_are_gone_from_their_owners(
+    web, media, body, code, owned
+):
+    """As a real server of 1.36 answers after its definition has lost the field."""
+    path = "/apis/example.com/v1/levels"
+    await web.server.client.create(_level("n", "size"))
+    await web.server.settled()
+    level = {"apiVersion": "example.com/v1", "kind": "Level", "metadata": {"name": "scaled"}}
+    await web.ask("POST", path, {**level, "spec": {"n": 1, "size": 3}})
+    definition = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/levels.example.com"
+    await web.patch(definition, {"spec": {"versions": _level("n")["spec"]["versions"]}})
+    await web.server.settled()
+    method = "PUT" if media == "json" else "PATCH"
+    scale = f"{path}/scaled/scale?fieldManager=m"
+    answer = await web.ask(method, scale, body, **{"Content-Type": f"application/{media}"})
+    assert answer.code == code
+    found = (await web.ask("GET", f"{path}/scaled")).json["metadata"]["managedFields"]
+    assert [set(each["fieldsV1"]["f:spec"]) for each in found] == owned
+    await web.ask("DELETE", definition)
+    await web.server.settled()
