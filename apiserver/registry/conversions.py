@@ -37,7 +37,7 @@ async def shown(
         return entries
     anew = anew and len(entries) > 1
     objects = [resource.renewed(entry) for entry in entries]
-    if any(obj["apiVersion"] != served.api_version for obj in objects):
+    if resource.is_view or any(obj["apiVersion"] != served.api_version for obj in objects):
         objects = await converter.convert(objects, served.api_version, anew)
         for obj in objects:
             served.prune(obj)
@@ -47,13 +47,15 @@ async def shown(
     ]
 
 
-async def check_storable(resource: Resource, served: Served, shown: Entry, stored: Entry) -> None:
-    """Convert an object that is changed to the storage version, if it is stored in another one: the
-    reference encodes the object of its cache before each change (etcd3/store.go,
-    getStateFromObject). Raises StatusError 500."""
-    api_version = resource.storage.api_version
-    if resource.converter and stored.value["apiVersion"] != api_version:
-        await resource.converter.convert([resource.view(shown, served)], api_version)
+async def old(resource: Resource, served: Served, entry: Entry) -> Entry:
+    """Return the entry that a write changes, as `shown`. Raises StatusError 500, also if it is
+    stored in another version and cannot be converted to the storage version: the reference encodes
+    the object of its cache before each change (etcd3/store.go, getStateFromObject)."""
+    [found] = await shown(resource, served, [entry])
+    converter, api_version = resource.converter, resource.storage.api_version
+    if converter is not None and entry.value["apiVersion"] != api_version:
+        await converter.convert([resource.view(found, served)], api_version)
+    return found
 
 
 def not_ready(

@@ -41,10 +41,7 @@ async def check(write: Write, options: DeleteOptions) -> None:
     if entry is None:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     deletion.check_preconditions(request, entry, options)
-    [shown] = await conversions.shown(request.resource, request.served, [entry])
-    if request.resource.converter is not None:
-        await conversions.check_storable(request.resource, request.served, shown, entry)
-    write.old = request.view(shown)
+    write.old = request.view(await conversions.old(request.resource, request.served, entry))
 
 
 async def mutate(write: Write) -> None:

@@ -34,11 +34,9 @@ async def transform(write: Write, change: Change) -> None:
     stored. Raises StatusError 404 if no object is stored and the change may not create it."""
     request, entry = write.request, write.entry
     if entry is not None:
-        [shown] = await conversions.shown(request.resource, request.served, [entry])
-        if request.resource.converter is not None:
-            await conversions.check_storable(request.resource, request.served, shown, entry)
-        write.old = request.view(shown)
-        write.size = max(write.size, len(shown.data))
+        old = await conversions.old(request.resource, request.served, entry)
+        write.old = request.view(old)
+        write.size = max(write.size, len(old.data))
     elif not change.creates:
         raise status.not_found(request.resource.group, request.resource.plural, request.name)
     write.object = await change.make(write)

@@ -89,9 +89,9 @@ class Change:
     sealed: Sealed = NOTHING_SEALED
     """The secret values of its body."""
     keeps_owners = False
-    sets_undeclared = False
-    """Whether the change can set fields of a custom resource that its schema does not declare."""
     """Whether an object that is too large with managedFields is refused instead of losing them."""
+    sets_undeclared = False
+    """Whether it can set fields of a custom resource that the schema does not declare."""
     creates = False
     """Whether it may create the object if it is not stored."""
     repeatable = False
@@ -216,11 +216,7 @@ class Write:
 
     async def confirm(self, store: Store) -> None:
         """Check, with locks of a transaction held, that the object has not changed since the write
-        began.
-
-        Raises Conflict, NotFound or AlreadyExists of storage. They end the write as they do at a
-        commit.
-        """
+        began. Raises Conflict, NotFound or AlreadyExists of storage, as a commit does."""
         await store.current()
         found = store.get(self.key)
         if self.entry is None:
