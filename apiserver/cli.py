@@ -233,13 +233,13 @@ def _of_modules(arguments: dict[str, Any]) -> dict[str, Any]:
     """Remove the options of modules from the arguments, and return those that were given."""
     context = click.get_current_context()
     assert isinstance(context.command, _Serve)
-    return _chosen_values({name: arguments.pop(name) for name in context.command.of_modules})
-
-
-def _chosen_values(values: dict[str, Any]) -> dict[str, Any]:
-    """Return those values of options that the user gave."""
-    find, default = click.get_current_context().get_parameter_source, click.core.ParameterSource
-    return {name: value for name, value in values.items() if find(name) is not default.DEFAULT}
+    values = {name: arguments.pop(name) for name in context.command.of_modules}
+    default = click.core.ParameterSource.DEFAULT
+    return {
+        name: value
+        for name, value in values.items()
+        if context.get_parameter_source(name) is not default
+    }
 
 
 def _values(arguments: dict[str, Any]) -> Any:
@@ -259,9 +259,10 @@ def _values(arguments: dict[str, Any]) -> Any:
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
     workloads = {each.name: arguments.pop(each.name) for each in serveoptions.of_workloads()}
-    without_effect = {} if arguments["workloads"] else _chosen_values(workloads)
-    if without_effect:
-        names = ", ".join(map(serveoptions.flag, without_effect))
+    described = {each.name: each.default for each in serveoptions.of_workloads()}
+    changed = [name for name, value in workloads.items() if value not in (described[name], ())]
+    if changed and not arguments["workloads"]:
+        names = ", ".join(map(serveoptions.flag, changed))
         raise click.UsageError(f"{names}: without --workloads nothing simulates nodes and pods")
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")

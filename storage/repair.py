@@ -99,7 +99,7 @@ def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
                 alarm = alarms.read(path)
                 until = _settle(connection, dropped, 0 if alarm is None else alarm.revision)
                 ((kept,),) = connection.execute("SELECT count(*) FROM log")
-            if not kept and not dropped and not _is_database(file):
+            if alarm is None and not kept and not dropped and _is_of_others(file):
                 raise sqlite3.DatabaseError("it contains no row of a log, and is no database")
             copy = _replace(path, made)
             alarms.clear(path)
@@ -108,10 +108,10 @@ def repair(path: Path, is_sound: soundness.Sound) -> Repaired:
     return Repaired(dropped, until, kept, copy, soundness.structure(path))
 
 
-def _is_database(file: BinaryIO) -> bool:
-    """Return whether a file begins as each SQLite database."""
+def _is_of_others(file: BinaryIO) -> bool:
+    """Return whether a file has contents that do not begin as each SQLite database."""
     file.seek(0)
-    return file.read(len(_MAGIC)) == _MAGIC
+    return file.read(len(_MAGIC)) not in (b"", _MAGIC)
 
 
 def _lock(path: Path, file: Any) -> None:
