@@ -32,13 +32,12 @@ class Outgoing:
     """Calls other servers with the User-Agent of kube-apiserver of a release."""
 
     def __init__(self, release: releases.Release = releases.NEWEST) -> None:
-        self._headers = {"User-Agent": f"kube-apiserver/{release} (inkube)"}
-        self._session: aiohttp.ClientSession | None = None
+        headers = {"User-Agent": f"kube-apiserver/{release} (inkube)"}
+        self._connections = http.dialing.Connections(headers)
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
+        await self._connections.close()
 
     async def get(self, url: str, context: ssl.SSLContext, seconds: float) -> Object:
         """Return the JSON object at an address. Raises CallError."""
@@ -94,15 +93,11 @@ class Outgoing:
     ) -> tuple[str, int, str, bytes, str]:
         """Return what was called, and the code, the reason, the body and the media type of the
         answer."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=self._headers, timeout=aiohttp.ClientTimeout()
-            )
         where = f'{method.capitalize()} "{url}"'
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._session.request(method, url, ssl=context, **options) as response,
+                self._connections.session.request(method, url, ssl=context, **options) as response,
             ):
                 body = await http.dialing.read_body(response, MAX_ANSWER)
                 code, reason = response.status, response.reason

@@ -5,6 +5,7 @@ Used for calls of webhooks and aggregated API servers.
 
 import base64
 import ssl
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -51,6 +52,32 @@ def verify_as_go(context: ssl.SSLContext) -> None:
     intermediate or the server's own, and the additional checks of RFC 5280 are off."""
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+
+
+class Connections:
+    """The connections of a client of other servers, opened by its first call and closed once."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self._headers = headers
+        self._session: aiohttp.ClientSession | None = None
+        self._is_closed = False
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """What sends requests with the headers. Raises ConnectionError after `close`: nobody would
+        close connections that are opened then."""
+        if self._is_closed:
+            raise ConnectionError("the server has stopped")
+        if self._session is None:
+            unlimited = aiohttp.ClientTimeout()
+            self._session = aiohttp.ClientSession(headers=self._headers, timeout=unlimited)
+        return self._session
+
+    async def close(self) -> None:
+        """Close all connections."""
+        self._is_closed = True
+        if self._session is not None:
+            await self._session.close()
 
 
 async def read_body(response: aiohttp.ClientResponse, largest: int) -> bytes:

@@ -32,13 +32,12 @@ class WebhookCaller:
         self, services: ServiceAddresses, release: releases.Release = releases.NEWEST
     ) -> None:
         self._services = services
-        self._headers = {**_HEADERS, "User-Agent": f"kube-apiserver/{release} (inkube)"}
-        self._session: aiohttp.ClientSession | None = None
+        headers = {**_HEADERS, "User-Agent": f"kube-apiserver/{release} (inkube)"}
+        self._connections = http.dialing.Connections(headers)
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._session is not None:
-            await self._session.close()
+        await self._connections.close()
 
     async def post(
         self,
@@ -66,16 +65,12 @@ class WebhookCaller:
     async def _exchange(
         self, client: Object, url: str, review: bytes, users: "auth.webhookusers.Users | None"
     ) -> tuple[int, bytes, str]:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                headers=self._headers, timeout=aiohttp.ClientTimeout()
-            )
         try:
             asked = URL(url)
             options: dict[str, Any] = {"data": review, **_identified(asked, client, users)}
             if "service" in client:
                 asked, options = self._of_service(client["service"], asked, options)
-            async with self._session.post(asked, **options) as response:
+            async with self._connections.session.post(asked, **options) as response:
                 body = await http.dialing.read_body(response, MAX_RESPONSE)
                 return response.status, body, response.headers.get("Content-Type", "")
         except UnresolvedError as error:

@@ -53,3 +53,10 @@ async def test_calls_are_repeated_after_errors_that_pass(answers: list[str], cal
                 await sent
         await client.close()
     assert waits == [0.5, 0.75, 1.125, 1.6875][: calls - 1]
+
+
+async def test_a_call_after_the_end_opens_no_connection() -> None:
+    client = Outgoing()
+    await client.close()
+    with pytest.raises(CallError, match="the server has stopped"):
+        await client.get("http://127.0.0.1:1/", ssl.create_default_context(), 1)
