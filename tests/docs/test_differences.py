@@ -90,6 +90,7 @@ SHOWN = {
     "If a request cannot be forwarded": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "The response of a conversion": "tests/apiserver/webhooks/test_conversion_webhooks.py",
     "A list only converts": "tests/apiserver/webhooks/test_conversion_webhooks.py",
+    "An object that cannot be converted": "tests/apiserver/webhooks/test_conversion_webhooks.py",
     "Metrics that would cost": "tests/apiserver/http/test_metrics.py",
     "`apiserver_current_inflight": "tests/apiserver/http/test_metrics.py",
     "`apiserver_authorization_decisions": "tests/apiserver/auth/test_authorizers.py",
