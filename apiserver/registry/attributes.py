@@ -54,6 +54,14 @@ def is_scale(request: Request) -> bool:
     return request.subresource == "scale"
 
 
+def selectable(write: Write) -> tuple[Object, ...]:
+    """Return the new and the old object, as far as they exist, for the selectors of objects. Those
+    of a Scale have no labels."""
+    if is_scale(write.request):
+        return ({"metadata": {}},)
+    return tuple(obj for obj in (write.object, write.old) if obj is not None)
+
+
 async def view(write: Write, obj: Object | None, served: Served) -> Object | None:
     """Return the new or the old object of a write in an equivalent version, as a Scale if the
     request is about one."""

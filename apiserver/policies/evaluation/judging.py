@@ -113,7 +113,7 @@ class BoundPolicies:
             subresource=request.subresource,
             namespaced=resource.namespaced,
             name=attributes.name(write),
-            objects=tuple(obj for obj in (write.object, write.old) if obj is not None),
+            objects=attributes.selectable(write),
             namespace_labels=labels,
         )
 

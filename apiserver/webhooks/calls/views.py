@@ -51,7 +51,7 @@ class HookAdmission:
         does not exist.
         """
         write = self.write
-        if not matching.either_matches(hook.objects, write.object, write.old):
+        if not matching.either_matches(hook.objects, *attributes.selectable(write)):
             return None
         others = (served.gvr for served in attributes.equivalents(self.request)[1:])
         resource = hook.match(self._request, others)

@@ -406,6 +406,36 @@ async def test_mutating_policies_change_what_a_subresource_takes(server):
     assert (code, json.loads(text)["message"]) == (400, "container b is not valid for pod sample")
 
 
+async def test_selectors_of_objects_see_no_labels_of_a_scale(server):
+    every = {"apiGroups": ["apps"], "apiVersions": ["*"], "operations": ["UPDATE"]}
+    rules, labeled = [{**every, "resources": ["*/*"]}], {"matchLabels": {"q": "r"}}
+    denied = policy("'denied'", resourceRules=rules, objectSelector=labeled)
+    denied["metadata"]["name"] = "denied"
+    bound = binding("Deny")
+    bound["metadata"]["name"] = bound["spec"]["policyName"] = "denied"
+    hook = {
+        "name": "hook.example.com", "rules": rules, "objectSelector": labeled,
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "admissionReviewVersions": ["v1"], "sideEffects": "None",
+    }  # fmt: skip
+    hooks = {"metadata": {"name": "hooks"}, "webhooks": [hook]}
+    place = "/apis/apps/v1/namespaces/default/deployments"
+    labels = {"metadata": {"labels": {"q": "r"}}}
+    await server.ask("POST", place, samples.make("apps/v1", "Deployment"))
+    assert (await server.ask("PATCH", f"{place}/sample", labels))[0] == 200
+    for plural, body, code in (
+        ("validatingadmissionpolicies", denied, 422),
+        ("validatingadmissionpolicybindings", bound, 422),
+        ("mutatingwebhookconfigurations", hooks, 500),
+    ):
+        assert (await server.ask("POST", f"{GROUP}/{plural}", body))[0] == 201
+        if plural.endswith("policies"):
+            continue
+        assert (await server.ask("PATCH", f"{place}/sample", {"metadata": {}}))[0] == code
+        scale = {"spec": {"replicas": 1}}
+        assert (await server.ask("PATCH", f"{place}/sample/scale", scale))[0] == 200
+
+
 async def test_the_time_limit_of_a_webhook_is_what_is_left_of_the_request():
     limit = asyncio.timeout(60)
     async with limit:
