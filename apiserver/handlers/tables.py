@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from inkube.apiserver.http import Form
 from inkube.apiserver.registry import Request
-from inkube.schemas import durations, jsonpath, status
+from inkube.schemas import builtin, durations, jsonpath, status
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang import compact_json, quote
 from inkube.schemas.metadata import AGE, NAME
@@ -25,15 +25,6 @@ _SCALE = (
     Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
     AGE,
 )
-_WRITTEN_TO_V1 = {
-    ("apps/v1", "DaemonSet"): frozenset({"deprecated.daemonset.template.generation"}),
-    ("autoscaling/v1", "HorizontalPodAutoscaler"): frozenset(
-        f"autoscaling.alpha.kubernetes.io/{name}"
-        for name in ("metrics", "current-metrics", "behavior", "conditions")
-    ),
-}
-"""Annotations that only exist in v1, where they are made from fields of the internal type
-(pkg/apis/apps/v1/conversion.go, pkg/apis/autoscaling/v1/conversion.go)."""
 INCLUDES = ("", "Metadata", "Object", "None")
 
 
@@ -90,17 +81,10 @@ def transformed_list(
 
 def partial(obj: Object, version: str = "v1") -> Object:
     """Return the PartialObjectMetadata of an object. It is that of the internal type."""
-    metadata = obj["metadata"]
-    written = _WRITTEN_TO_V1.get((obj.get("apiVersion", ""), obj.get("kind", "")))
-    if written and metadata.get("annotations"):
-        annotations = {k: v for k, v in metadata["annotations"].items() if k not in written}
-        metadata = {**metadata, "annotations": annotations}
-        if not annotations:
-            del metadata["annotations"]
     return {
         "kind": "PartialObjectMetadata",
         "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": metadata,
+        "metadata": builtin.conversion.internal_metadata(obj),
     }
 
 

@@ -1,4 +1,5 @@
-"""Built-in kinds with two shapes: events of both groups, autoscalers v1 and v2.
+"""Built-in kinds with two shapes: events of both groups, autoscalers v1 and v2; and annotations
+that internal types do not have.
 
 One shape is stored, the first one in `STORED`, and `convert` returns the other. All other kinds
 have one version, and stay as they are. Follows pkg/apis/events/v1/conversion.go; `autoscalers` has
@@ -29,6 +30,32 @@ _NEW_ALWAYS: Object = {
     "eventTime": None, "deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None,
     "deprecatedSource": {}, "regarding": {},
 }  # fmt: skip
+
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+"""The annotation of a DaemonSet that is a field of its internal type."""
+_WRITTEN_TO_V1 = {
+    ("apps/v1", "DaemonSet"): frozenset({TEMPLATE_GENERATION}),
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): frozenset(
+        f"autoscaling.alpha.kubernetes.io/{name}"
+        for name in ("metrics", "current-metrics", "behavior", "conditions")
+    ),
+}
+"""Annotations that only exist in v1, where they are made from fields of the internal type
+(pkg/apis/apps/v1/conversion.go, pkg/apis/autoscaling/v1/conversion.go)."""
+
+
+def internal_metadata(obj: Object) -> Object:
+    """Return the metadata of an object in the form of the internal type. It can be shared."""
+    metadata: Object = obj["metadata"]
+    written = _WRITTEN_TO_V1.get((obj.get("apiVersion", ""), obj.get("kind", "")))
+    if not written or not metadata.get("annotations"):
+        return metadata
+    annotations = {k: v for k, v in metadata["annotations"].items() if k not in written}
+    metadata = {**metadata, "annotations": annotations}
+    if not annotations:
+        del metadata["annotations"]
+    return metadata
 
 
 def convert(obj: Object, api_version: str) -> Object:

@@ -16,7 +16,7 @@ from inkube.schemas.served import Served
 _DEFINITIONS = "customresourcedefinitions"
 _BLANKS: dict[str, Object] = {
     **{key: {"spec": {"replicas": 0}} for key in ("deployments", "replicasets", "statefulsets")},
-    "daemonsets": {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "0"}}},
+    "daemonsets": {"metadata": {"annotations": {conversion.TEMPLATE_GENERATION: "0"}}},
 }
 """What the zero values of the internal types of apps have in v1, beside the zero values of v1
 (pkg/apis/apps/v1/conversion.go and zz_generated.conversion.go)."""

@@ -3,7 +3,7 @@
 Follows pkg/registry/apps.
 """
 
-from inkube.schemas.builtin.rules.calls import apps
+from inkube.schemas.builtin import conversion
 from inkube.schemas.builtin.strategies.base import BuiltinStrategy
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
@@ -31,10 +31,10 @@ def _has_new_template(obj: Object, old: Object) -> bool:
 
 
 def _count_of(obj: Object) -> int:
-    text = (obj["metadata"].get("annotations") or {}).get(apps.TEMPLATE_GENERATION, "1")
+    text = (obj["metadata"].get("annotations") or {}).get(conversion.TEMPLATE_GENERATION, "1")
     return int(text) if text.isdecimal() and len(text) < 19 else 1
 
 
 def _count_template(obj: Object, count: int) -> None:
     annotations = obj["metadata"].get("annotations") or {}
-    obj["metadata"]["annotations"] = {**annotations, apps.TEMPLATE_GENERATION: str(count)}
+    obj["metadata"]["annotations"] = {**annotations, conversion.TEMPLATE_GENERATION: str(count)}

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 from inkube.schemas import fielderrors, selectors
+from inkube.schemas.builtin.conversion import TEMPLATE_GENERATION
 from inkube.schemas.builtin.rules import compiler
 from inkube.schemas.builtin.rules.calls import core_podwarnings, meta
 from inkube.schemas.builtin.rules.frames import Frame, child
@@ -12,7 +13,6 @@ from inkube.schemas.gotypes import internal
 from inkube.schemas.objects import Object
 from inkube.schemas.objects import semantically_same as same
 
-TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _QUARTER = "25%"
 _READABLE = "selector is readable"
 _MANY_DIGITS = 19
