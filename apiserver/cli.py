@@ -258,11 +258,11 @@ def _values(arguments: dict[str, Any]) -> Any:
     arguments["data"] = None if chosen and not data else data or LOCAL
     for member in ("enable_admission_plugins", "disable_admission_plugins"):
         arguments[member] = [name for given in arguments[member] for name in given.split(",")]
-    workloads = {each.name: arguments.pop(each.name) for each in serveoptions.of_workloads()}
-    described = {each.name: each.default for each in serveoptions.of_workloads()}
-    changed = [name for name, value in workloads.items() if value not in (described[name], ())]
+    described = serveoptions.of_workloads()
+    workloads = {each.name: arguments.pop(each.name) for each in described}
+    changed = [each for each in described if workloads[each.name] not in (each.default, ())]
     if changed and not arguments["workloads"]:
-        names = ", ".join(map(serveoptions.flag, changed))
+        names = ", ".join(each.flag_name for each in changed)
         raise click.UsageError(f"{names}: without --workloads nothing simulates nodes and pods")
     if arguments["workloads"]:
         arguments["enable_admission_plugins"].append("ServiceAccount")

@@ -25,8 +25,7 @@ class Renderer:
     def entry(self, request: Request, entry: Entry, form: Form, *, code: int = 200) -> BodyResponse:
         """Return one object."""
         if form.plain_json:
-            warnings = request.notes.warnings
-            return responses.data(data_of(request, entry), code=code, warnings=warnings)
+            return responses.data(data_of(request, entry), code=code, warnings=request.warnings)
         if form.protobuf and not form.kind:
             body = packed.entry(request, entry)
             return responses.data(body, code=code, warnings=request.warnings, media=form.media)
