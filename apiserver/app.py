@@ -58,13 +58,7 @@ from inkube.apiserver.http import (
     responses,
     sampling,
 )
-from inkube.apiserver.registry import (
-    Delegate,
-    Lifetime,
-    Registry,
-    Resources,
-    User,
-)
+from inkube.apiserver.registry import Delegate, Lifetime, Registry, Resources, User
 from inkube.apiserver.samples import Samples
 from inkube.schemas import status
 from inkube.schemas.lazy import Lazy

@@ -33,12 +33,7 @@ from inkube.apiserver.auth import (
 )
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
-from inkube.apiserver.registry import (
-    ADMIN,
-    Plugin,
-    SystemFields,
-    User,
-)
+from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
 from inkube.apiserver.samples import Samples
 from inkube.schemas.builtin import gates
 from inkube.schemas.lazy import Lazy

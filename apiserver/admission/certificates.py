@@ -12,13 +12,7 @@ from datetime import timedelta
 from inkube.apiserver import auth
 from inkube.apiserver.auth import Attributes as Action
 from inkube.apiserver.auth import Authorizer
-from inkube.apiserver.registry import (
-    Effect,
-    Plugin,
-    SideEffects,
-    Write,
-    refused,
-)
+from inkube.apiserver.registry import Effect, Plugin, SideEffects, Write, refused
 from inkube.apiserver.samples import Samples
 from inkube.schemas.builtin import pem
 from inkube.schemas.objects import Object

@@ -14,12 +14,7 @@ from dataclasses import dataclass, field
 from inkube.apiserver.auth.queues import Level, Pool
 from inkube.apiserver.auth.work import ONE_SEAT, Estimator, Work
 from inkube.apiserver.http import Head, RequestInfo, requests
-from inkube.apiserver.registry import (
-    Resources,
-    StoreCache,
-    User,
-    keys,
-)
+from inkube.apiserver.registry import Resources, StoreCache, User, keys
 from inkube.apiserver.samples import Samples
 from inkube.schemas.objects import Object
 from inkube.storage import Store

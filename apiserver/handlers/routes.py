@@ -15,12 +15,7 @@ from inkube.apiserver.faults import Injection
 from inkube.apiserver.handlers import tables
 from inkube.apiserver.handlers.verbs import Exchange, Handler, Handlers
 from inkube.apiserver.http import Form, RequestInfo, httprequest, negotiation, requests
-from inkube.apiserver.registry import (
-    PlainEngine,
-    Request,
-    Resource,
-    Resources,
-)
+from inkube.apiserver.registry import PlainEngine, Request, Resource, Resources
 from inkube.schemas import status
 from inkube.schemas.golang import quote, truthy
 from inkube.schemas.served import Served

@@ -17,12 +17,7 @@ from inkube.apiserver.client import FaultInjection, InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.faults import Faults
 from inkube.apiserver.listening import Listener
-from inkube.apiserver.registry import (
-    Chain,
-    Converter,
-    Registry,
-    Resources,
-)
+from inkube.apiserver.registry import Chain, Converter, Registry, Resources
 from inkube.apiserver.root import plugins
 from inkube.apiserver.samples import Samples
 from inkube.apiserver.serviceaddresses import ServiceAddresses

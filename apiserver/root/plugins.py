@@ -10,12 +10,7 @@ from inkube.apiserver.access import Security
 from inkube.apiserver.admission import NamespaceLifecycle, PodSecurity, QuotaAdmission, names
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.policies import plugin as policies
-from inkube.apiserver.registry import (
-    LatePlugin,
-    Plugin,
-    Resources,
-    SystemFields,
-)
+from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemFields
 from inkube.apiserver.samples import Samples
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.builtin import gates
