@@ -9,6 +9,9 @@ from typing import Any
 from inkube.schemas.objects import same
 from inkube.schemas.structural.nodes import NOTHING, Node
 
+NEVER_COMPARED = frozenset({"apiVersion", "kind"})
+"""Root fields whose errors are never ratcheted, because both objects were converted to one
+version."""
 _SCALARS = frozenset({str, bool, int, float})
 """The types that the keys of items can have."""
 
@@ -52,7 +55,7 @@ class Correlation:
         node = self.node.items
         if node is None or type(self.value) is not list or type(self.old) is not list:
             return None
-        if self.node.list_type != "map":
+        if self.node.list_type != "map" or not self.node.list_map_keys:
             return None
         old = self._old_by_key(self.value[int(index)])
         return None if old is None else Correlation(node, self.value[int(index)], old)

@@ -8,12 +8,9 @@ apiextensions-apiserver/pkg/apiserver/validation/ratcheting.go.
 from typing import Any
 
 from inkube.schemas.structural import compiler, fieldpaths
-from inkube.schemas.structural.correlation import Correlation
+from inkube.schemas.structural.correlation import NEVER_COMPARED, Correlation
 from inkube.schemas.structural.fieldpaths import Path
 from inkube.schemas.structural.findings import Sink, Step
-
-_NEVER = frozenset({"apiVersion", "kind"})
-"""Root fields that are never compared, because both objects were converted to one version."""
 
 
 class RatchetSink(Sink):
@@ -32,7 +29,7 @@ class RatchetSink(Sink):
     def forgive(self, path: Path, start: int) -> None:
         """Drop the errors from index `start` on if the value at `path` did not change."""
         correlation: Correlation | None = self._correlation
-        if path is not None and path[0] is None and path[1] in _NEVER:
+        if path is not None and path[0] is None and path[1] in NEVER_COMPARED:
             return
         for segment in fieldpaths.segments(path):
             correlation = correlation.child(segment) if correlation is not None else None

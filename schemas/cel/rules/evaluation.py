@@ -15,15 +15,14 @@ from inkube.schemas.cel.declarations.schema_shapes import declare
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.rules import messages, misfits
-from inkube.schemas.cel.rules.map_lists import MapList
-from inkube.schemas.cel.rules.ratcheting import Correlation, Ratchet
+from inkube.schemas.cel.rules.ratcheting import Ratchet
 from inkube.schemas.cel.rules.rule import Rule, RuleError
 from inkube.schemas.cel.running.json_values import Adapter, adapter
 from inkube.schemas.cel.running.operators import MISSING
 from inkube.schemas.cel.running.program import CALL_LIMIT, log_defect
 from inkube.schemas.fielderrors import FieldError, Type
 from inkube.schemas.lazyproperty import cached_property
-from inkube.schemas.structural import schemapaths
+from inkube.schemas.structural import NEVER_COMPARED, Correlation, Node, schemapaths
 
 OBJECT_BUDGET: Final = 10_000_000
 """The cost limit of all rules together for one object (RuntimeCELCostBudget)."""
@@ -57,6 +56,7 @@ class RuleSet:
         self, schema: dict[str, Any], *, is_root: bool = True, minor: int = releases.NEWEST.minor
     ) -> None:
         self._plan = _plan(schema, is_root=is_root)
+        self._node = Node(schema)
         self._shows_values = minor >= _SHOWS_VALUES
 
     def __bool__(self) -> bool:
@@ -91,8 +91,8 @@ class RuleSet:
         if self._plan is None:
             return [], []
         run = _Run(budget, is_checked=is_checked, shows_values=self._shows_values)
-        ratchet = Ratchet(None if old is None else Correlation(obj, old, self._plan.schema))
-        run.visit(self._plan, path, obj, old, ratchet)
+        ratchet = Ratchet(None if old is None else Correlation(self._node, obj, old))
+        run.visit(self._plan, path, obj, ratchet)
         return run.errors, run.warnings
 
 
@@ -198,40 +198,35 @@ class _Run:
         self._logged: set[str] = set()
         """Rules with a logged failure of messageExpression: one log entry for each object."""
 
-    def visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
+    def visit(self, plan: _Plan, path: str, new: Any, ratchet: Ratchet) -> None:
         try:
-            self._visit(plan, path, new, old, ratchet)
+            self._visit(plan, path, new, ratchet)
         except _Stopped:
             return
 
-    def _visit(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
+    def _visit(self, plan: _Plan, path: str, new: Any, ratchet: Ratchet) -> None:
         if new is None:
             return
         if plan.lacks_type:
             self._report(path, plan.type, messages.NO_TYPE)
         elif plan.rules:
-            self._evaluate_all(plan, path, new, old, ratchet)
+            self._evaluate_all(plan, path, new, ratchet)
         if isinstance(new, dict):
-            self._visit_map(plan, path, new, old if isinstance(old, dict) else {}, ratchet)
+            self._visit_map(plan, path, new, ratchet)
         elif isinstance(new, list) and plan.items is not None:
-            items = MapList(plan.schema, old)
             for place, item in enumerate(new):
-                below = f"{path}[{place}]"
-                self._visit(plan.items, below, item, items.get(item), ratchet.index(place))
+                self._visit(plan.items, f"{path}[{place}]", item, ratchet.child(place))
 
-    def _visit_map(
-        self, plan: _Plan, path: str, new: dict[str, Any], old: dict[str, Any], ratchet: Ratchet
-    ) -> None:
+    def _visit_map(self, plan: _Plan, path: str, new: dict[str, Any], ratchet: Ratchet) -> None:
         if plan.values is not None:
             for key, value in new.items():
-                below = f"{path}[{key}]"
-                self._visit(plan.values, below, value, old.get(key), ratchet.key(key))
+                self._visit(plan.values, f"{path}[{key}]", value, ratchet.child(key))
         for key, child in plan.properties.items():
             if key in new:
                 below = f"{path}.{key}" if path else key
-                self._visit(child, below, new[key], old.get(key), ratchet.key(key))
+                self._visit(child, below, new[key], ratchet.child(key))
 
-    def _evaluate_all(self, plan: _Plan, path: str, new: Any, old: Any, ratchet: Ratchet) -> None:
+    def _evaluate_all(self, plan: _Plan, path: str, new: Any, ratchet: Ratchet) -> None:
         if self._budget <= 0:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
         misfit = "" if self._is_checked else misfits.of(plan.schema, new)
@@ -241,11 +236,10 @@ class _Run:
             if misfit:
                 self._report(path, plan.type, messages.failed(EvalError(misfit), rule.name))
                 continue
-            self._evaluate(plan, path, new, old, rule, ratchet)
+            self._evaluate(plan, path, new, rule, ratchet)
 
-    def _evaluate(
-        self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet
-    ) -> None:
+    def _evaluate(self, plan: _Plan, path: str, new: Any, rule: Rule, ratchet: Ratchet) -> None:
+        old = ratchet.old
         try:
             if rule.uses_old_self and old is None and not rule.has_optional_old_self:
                 return
@@ -270,17 +264,15 @@ class _Run:
             return
         self._pay(plan, path, cost)
         if holds is not True:
-            self._refuse(plan, path, new, old, rule, ratchet)
+            self._refuse(plan, path, new, rule, ratchet)
 
     def _optional(self, plan: _Plan, old: Any) -> Optional:
         if old is None:
             return NONE
         return Optional(old if plan.adapt is None else plan.adapt(old))
 
-    def _refuse(
-        self, plan: _Plan, path: str, new: Any, old: Any, rule: Rule, ratchet: Ratchet
-    ) -> None:
-        place = path
+    def _refuse(self, plan: _Plan, path: str, new: Any, rule: Rule, ratchet: Ratchet) -> None:
+        place, old = path, ratchet.old
         if rule.field_path:
             place = f"{path}.{rule.field_path}" if path else rule.field_path
         seen = old if old is not None and plan.sees_old else MISSING
@@ -295,7 +287,7 @@ class _Run:
         error = messages.refusal(
             place or "<nil>", reported_value, message.text, rule.spec.get("reason")
         )
-        if ratchet.holds and not rule.uses_old_self:
+        if ratchet.holds and not rule.uses_old_self and path not in NEVER_COMPARED:
             self.warnings.append(error.text())
         else:
             self.errors.append(error)
