@@ -9,9 +9,17 @@ from pathlib import Path
 from inkube import storage
 from inkube.apiserver.capture import chosen, versions
 from inkube.apiserver.capture.chosen import Kind
-from inkube.apiserver.capture.cluster import Address, Cluster, ClusterError, Expired, ListPage
+from inkube.apiserver.capture.cluster import (
+    Address,
+    Cluster,
+    ClusterError,
+    Expired,
+    ListPage,
+    Refused,
+)
 from inkube.apiserver.capture.recorder import Recorder
 from inkube.apiserver.registry import JSONCodec
+from inkube.schemas.objects import Object
 from inkube.storage import Store, StoreOptions, wholefiles
 
 logger = logging.getLogger(__name__)
@@ -92,12 +100,17 @@ async def _capture_lists(
     kinds = list(dict.fromkeys(kinds))
     kinds.sort(key=lambda kind: (kind.address.group, kind.address.plural) not in chosen.FIRST)
     following: list[WatchedKind] = []
+    known = list(kinds)
     while kinds:
         kind = kinds.pop(0)
         found = await _list(cluster, kind, scope, report)
+        items = [item for listed in found.values() for item in listed.items]
+        if kind.address.plural == chosen.FIRST[0][1]:
+            _check_namespaces(scope, items)
         if kind.address.plural == chosen.FIRST[1][1]:
-            crds = [crd for listed in found.values() for crd in listed.items]
-            kinds += chosen.of_definitions(crds, scope.resources)
+            kinds += (more := list(chosen.of_definitions(items, scope.resources)))
+            if unknown := chosen.unknown(scope.resources, known + more):
+                raise ClusterError(f"the cluster has no kind {' or '.join(unknown)}")
         for address, listed in found.items():
             for item in listed.items:
                 await recorder.put(kind, item)
@@ -109,11 +122,19 @@ async def _capture_lists(
     return following
 
 
+def _check_namespaces(scope: CaptureScope, namespaces: Sequence[Object]) -> None:
+    """Raise ClusterError if a selected namespace does not exist."""
+    there = {each["metadata"]["name"] for each in namespaces}
+    if missing := [each for each in scope.namespaces if each not in there]:
+        raise ClusterError(f"the cluster has no namespace {' or '.join(missing)}")
+
+
 async def _list(
     cluster: Cluster, kind: Kind, scope: CaptureScope, report: Report
 ) -> dict[Address, ListPage]:
-    """Return the lists of a kind, one for each selected namespace. A rejected list is reported and
-    omitted."""
+    """Return the lists of a kind, one for each selected namespace. A refused list is reported and
+    omitted. Raises ClusterError if the cluster cannot be reached: what is left out would look as if
+    it were not there."""
     first = (kind.address.group, kind.address.plural) in chosen.FIRST
     namespaces = scope.namespaces if scope.namespaces and not first else [""]
     found: dict[Address, ListPage] = {}
@@ -121,7 +142,7 @@ async def _list(
         address = kind.address._replace(namespace=namespace)
         try:
             listed = await cluster.list(address)
-        except ClusterError as error:
+        except Refused as error:
             if first:
                 raise
             report(f"left out: {error}")
@@ -146,12 +167,24 @@ async def _capture_changes(
         await asyncio.gather(stop, *tasks, return_exceptions=True)
 
 
+async def _list_again(cluster: Cluster, recorder: Recorder, kind: Kind) -> str:
+    """Record what has changed while no watch was open. Returns the version of the list. Raises
+    ClusterError, LogError."""
+    listed = await cluster.list(kind.address)
+    if listed is None:
+        raise ClusterError(f"{kind.address}: not served any more")
+    await recorder.replace(kind, listed.items, kind.address.namespace)
+    return listed.version
+
+
 async def _watch(cluster: Cluster, recorder: Recorder, watched: WatchedKind) -> None:
     """Record the events of one list without end. Raises LogError."""
     kind, version = watched.kind, watched.version
     delay = SHORTEST
     while True:
         try:
+            if not version:
+                version = await _list_again(cluster, recorder, kind)
             async for event in cluster.watch(kind.address, version):
                 delay = SHORTEST
                 obj = event["object"]
@@ -161,10 +194,8 @@ async def _watch(cluster: Cluster, recorder: Recorder, watched: WatchedKind) -> 
                 elif event["type"] == "DELETED":
                     await recorder.remove(kind, obj)
         except Expired:
-            listed = await cluster.list(kind.address)
-            if listed is not None:
-                await recorder.replace(kind, listed.items, kind.address.namespace)
-                version = listed.version
+            version = ""
+            await asyncio.sleep(delay)
         except ClusterError as error:
             logger.warning("watching again in %g s: %s", delay, error)
             await asyncio.sleep(delay)

@@ -22,10 +22,12 @@ LEFT_OUT: Mapping[tuple[str, str], str] = {
 
 
 class Kind(NamedTuple):
-    """A kind: the path of its list in the stored version, and the prefix of its keys."""
+    """A kind: the path of its list in the stored version, the prefix of its keys, and the names
+    that select it, in lower case."""
 
     address: Address
     prefix: str
+    names: frozenset[str]
 
 
 def of_kubernetes(selected: Sequence[str]) -> Iterator[Kind]:
@@ -35,9 +37,15 @@ def of_kubernetes(selected: Sequence[str]) -> Iterator[Kind]:
         name = definition.group, definition.names.plural
         if "watch" not in definition.verbs or name == ("events.k8s.io", "events"):
             continue
-        if name in FIRST or _is_wanted(selected, *name, definition.names.kind):
-            address = Address(name[0], definition.storage_version.name, name[1])
-            yield Kind(address, keys.prefix(address.plural))
+        address = Address(name[0], definition.storage_version.name, name[1])
+        given = definition.names
+        kind = Kind(
+            address,
+            keys.prefix(address.plural),
+            _names(address, given.kind, given.singular, *given.short_names),
+        )
+        if name in FIRST or _is_wanted(selected, kind):
+            yield kind
 
 
 def of_definitions(crds: Sequence[Object], selected: Sequence[str]) -> Iterator[Kind]:
@@ -46,13 +54,29 @@ def of_definitions(crds: Sequence[Object], selected: Sequence[str]) -> Iterator[
         spec = crd["spec"]
         names = spec["names"]
         stored = next(each["name"] for each in spec["versions"] if each["storage"])
-        if _is_wanted(selected, spec["group"], names["plural"], names["kind"]):
-            address = Address(spec["group"], stored, names["plural"])
-            yield Kind(address, keys.prefix(address.plural, address.group))
+        address = Address(spec["group"], stored, names["plural"])
+        others = names.get("singular") or "", *(names.get("shortNames") or ())
+        kind = Kind(
+            address,
+            keys.prefix(address.plural, address.group),
+            _names(address, names["kind"], *others),
+        )
+        if _is_wanted(selected, kind):
+            yield kind
 
 
-def _is_wanted(selected: Sequence[str], group: str, plural: str, kind: str) -> bool:
+def unknown(selected: Sequence[str], kinds: Sequence[Kind]) -> list[str]:
+    """Return the names that select none of the kinds."""
+    known = {name for kind in kinds for name in kind.names}
+    return [each for each in selected if each.lower() not in known]
+
+
+def _names(address: Address, *others: str) -> frozenset[str]:
+    plural, group = address.plural, address.group
+    return frozenset(each.lower() for each in (plural, f"{plural}.{group}", *others) if each)
+
+
+def _is_wanted(selected: Sequence[str], kind: Kind) -> bool:
     if not selected:
-        return (group, plural) not in LEFT_OUT
-    names = {plural, f"{plural}.{group}", kind.lower()}
-    return any(each.lower() in names for each in selected)
+        return (kind.address.group, kind.address.plural) not in LEFT_OUT
+    return any(each.lower() in kind.names for each in selected)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -19,6 +19,8 @@ from inkube.schemas.objects import Object
 PAGE = 500
 MAX_LINE = 8 * 2**20
 """The largest event of a watch, in bytes. etcd does not store objects of this size."""
+LIST_DELAYS = (0.5, 2.0, 8.0)
+"""Seconds before a list begins again that has expired between its pages, or met a busy cluster."""
 START_SECONDS = 30.0
 WATCH_SECONDS = 300
 """The duration of a watch in seconds, after which a new one is opened."""
@@ -30,6 +32,20 @@ class ClusterError(Exception):
 
 class Expired(ClusterError):
     """410: the revision was compacted; list again."""
+
+
+class Busy(ClusterError):
+    """429, 503 or 504: the cluster does not answer now; ask again."""
+
+
+class Refused(ClusterError):
+    """The cluster does not serve one list to this user. Other lists can still be read."""
+
+
+_KINDS: Mapping[int, type[ClusterError]] = {
+    401: ClusterError, 410: Expired, 429: Busy, 503: Busy, 504: Busy,
+}  # fmt: skip
+"""Code of a Status → what it is about, if not the list alone."""
 
 
 class Address(NamedTuple):
@@ -91,10 +107,19 @@ class Cluster:
 
     async def list(self, address: Address) -> ListPage | None:
         """Return all objects of a kind with their apiVersion and kind, or None if the kind is not
-        served.
+        served. A list begins again if its revision expires between two pages, or if the cluster is
+        busy.
 
-        Raises ClusterError.
+        Raises ClusterError, and Refused if only this list cannot be read.
         """
+        for delay in LIST_DELAYS:
+            try:
+                return await self._pages(address)
+            except (Expired, Busy):
+                await asyncio.sleep(delay)
+        return await self._pages(address)
+
+    async def _pages(self, address: Address) -> ListPage | None:
         items: list[Object] = []
         query = {"limit": str(PAGE)}
         while True:
@@ -102,7 +127,7 @@ class Cluster:
                 async with self._session.get(address.path, params=query) as answer:
                     body = await answer.read()
             except aiohttp.ClientError as error:
-                raise ClusterError(f"{address}: {error}") from error
+                raise ClusterError(f"{address}: {error or type(error).__name__}") from error
             if answer.status == 404:
                 return None
             if answer.status != 200:
@@ -155,10 +180,19 @@ class Cluster:
         output, errors = process.stdout, process.stderr
         assert output is not None, "it is a pipe"
         assert errors is not None, "it is a pipe"
-        async with asyncio.timeout(START_SECONDS):
-            if not await output.readline():
-                told = (await errors.read()).decode(errors="replace").strip()
-                raise ClusterError(told.splitlines()[-1] if told else "kubectl proxy has ended")
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                if not await output.readline():
+                    raise ClusterError(_reason(await errors.read()))
+        except TimeoutError as error:
+            raise ClusterError(f"kubectl proxy does not start in {START_SECONDS:g} s") from error
+
+
+def _reason(output: bytes) -> str:
+    """Return the last line of what kubectl says, without the word that begins each of its errors
+    (kubectl/pkg/cmd/util/helpers.go: checkErr)."""
+    lines = output.decode(errors="replace").strip().splitlines() or ["kubectl proxy has ended"]
+    return lines[-1].removeprefix("error: ")
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
@@ -170,7 +204,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 def _failure(address: Address, code: int, body: bytes) -> ClusterError:
     try:
         message = orjson.loads(body)["message"]
-    except (ValueError, TypeError, LookupError):
-        message = body.decode(errors="replace").strip()
-    kind = Expired if code == 410 else ClusterError
-    return kind(f"{address}: {code} {message}")
+    except (ValueError, TypeError, LookupError):  # of the proxy, which does not reach the cluster
+        return ClusterError(f"{address}: {body.decode(errors='replace').strip() or code}")
+    return _KINDS.get(code, Refused)(f"{address}: {code} {message}")

@@ -10,6 +10,8 @@ from click.testing import CliRunner
 from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.capture import capture as capturing
+from inkube.apiserver.capture import cluster as cluster_module
 from inkube.apiserver.capture import versions
 from inkube.apiserver.capture.capture import CaptureScope, capture
 from inkube.apiserver.capture.cluster import Cluster, ClusterError
@@ -152,6 +154,99 @@ async def test_the_log_of_a_recording_names_the_manager_of_a_change(recording):
     )
     text, _ = await process.communicate()
     assert re.search(r"MODIFIED ConfigMap default/sky  by inkube", text.decode())
+
+
+def fault(verb, resource, when=None, **effect):
+    """A Fault of requests for a resource."""
+    match = {"verbs": [verb], "resources": [resource]}
+    spec = {"match": match, "when": when or {}, **effect}
+    kind = {"apiVersion": "world.inkube.dev/v1", "kind": "Fault"}
+    return {**kind, "metadata": {"name": f"{verb}-{resource}"}, "spec": spec}
+
+
+def answer(code):
+    return {"answer": {"code": code}}
+
+
+@pytest.mark.parametrize("code", [403, 405, 500])
+async def test_a_list_that_a_cluster_refuses_is_left_out_and_named(cluster, tmp_path, code):
+    live, config = cluster
+    await live.client.create(fault("list", "configmaps", **answer(code)))
+    told = await captured(config, tmp_path / "a.db")
+    assert [line for line in told if line.startswith(f"left out: configmaps: {code} ")] == told[:1]
+    assert await names(tmp_path / "a.db", "configmaps") == []
+    assert await names(tmp_path / "a.db", "namespaces") != []
+
+
+@pytest.mark.parametrize("effect", [answer(401), {"cut": "BeforeWrite"}], ids=["401", "cut"])
+async def test_a_capture_that_loses_its_cluster_leaves_no_file(cluster, tmp_path, effect):
+    live, config = cluster
+    await live.client.create(fault("list", "configmaps", **effect))
+    with pytest.raises(ClusterError, match="configmaps"):
+        await captured(config, tmp_path / "a.db")
+    assert [each.name for each in tmp_path.iterdir()] == ["config"]
+
+
+@pytest.mark.parametrize("code", [410, 429, 503, 504])
+async def test_a_list_begins_again_if_it_can(cluster, tmp_path, monkeypatch, code):
+    monkeypatch.setattr(cluster_module, "LIST_DELAYS", (0.0, 0.0))
+    live, config = cluster
+    await live.client.create(fault("list", "configmaps", {"times": 2}, **answer(code)))
+    assert len(await captured(config, tmp_path / "a.db")) == 1
+    assert "sky" in await names(tmp_path / "a.db", "configmaps")
+    more = {"spec": {"when": {"times": None}}}
+    await live.client.patch("world.inkube.dev/v1/faults", "list-configmaps", patch=more)
+    with pytest.raises(ClusterError, match=f"configmaps: {code}"):
+        await captured(config, tmp_path / "b.db")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text"),
+    [
+        ({"resources": ["cm", "configmapz"]}, "no kind configmapz"),
+        ({"resources": ["boats.example.org"]}, "no kind boats.example.org"),
+        ({"namespaces": ["default", "shop"]}, "no namespace shop"),
+    ],
+)
+async def test_a_capture_of_what_does_not_exist_fails(cluster, tmp_path, wanted, text):
+    _, config = cluster
+    with pytest.raises(ClusterError, match=text):
+        await captured(config, tmp_path / "a.db", **wanted)
+
+
+@pytest.mark.parametrize("name", ["cm", "configmap", "ConfigMap", "configmaps", "CONFIGMAPS"])
+async def test_kinds_have_the_names_that_they_have_for_kubectl(cluster, tmp_path, name):
+    _, config = cluster
+    await captured(config, tmp_path / "a.db", resources=[name, "boat"])
+    assert "sky" in await names(tmp_path / "a.db", "configmaps")
+    assert await names(tmp_path / "a.db", "example.com/boats") == ["argo"]
+
+
+async def test_a_recording_goes_on_after_an_expired_watch_and_a_failed_list(
+    cluster, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(capturing, "SHORTEST", 0.01)
+    monkeypatch.setattr(cluster_module, "LIST_DELAYS", ())
+    live, config = cluster
+    file, until, ready = tmp_path / "a.db", asyncio.Event(), asyncio.Event()
+    end = {"events": 0, "end": "Expired"}
+    await live.client.create(fault("watch", "configmaps", {"times": 1}, watch=end))
+    later = {"skip": 1, "times": 2}
+    await live.client.create(fault("list", "configmaps", later, **answer(503)))
+    async with Cluster(config) as source:
+        wanted = CaptureScope(resources=["configmaps"])
+        running = asyncio.create_task(
+            capture(source, file, wanted, report=lambda line: ready.set(), until=until)
+        )
+        async with within():
+            await ready.wait()
+        async with Store(sqlite_log(file), JSONCodec()) as store, within():
+            changes = store.subscribe("/registry/configmaps/default/")
+            await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
+            assert await types(changes, 1) == ["MODIFIED"]
+            changes.close()
+        until.set()
+        await running
 
 
 async def test_objects_that_cannot_be_captured_are_named(tmp_path):
