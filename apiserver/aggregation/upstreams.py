@@ -55,15 +55,20 @@ class Upstream:
         self._services = services
         self._identity = identity
         self._path = path
+        self._is_closed = False
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection. Later requests are refused, such as those of a check that still
+        runs."""
+        self._is_closed = True
         session = self.__dict__.pop("_session", None)
         if session is not None:
             await session.close()
 
     def base(self) -> str:
         """Return scheme, host and port of an address of the server. Raises UnreachableError."""
+        if self._is_closed:
+            raise UnreachableError("the APIService has changed or is deleted")
         if self._path:
             return IN_PROCESS
         if self._registration.url:

@@ -107,4 +107,6 @@ def dial_error(error: Exception) -> str:
         return "EOF"
     if isinstance(error, aiohttp.ClientPayloadError):
         return "unexpected EOF"
+    if isinstance(error, TimeoutError):
+        return "i/o timeout"
     return str(error)

@@ -8,12 +8,13 @@ these errors, and the client would wait for a response that never comes.
 """
 
 import asyncio
+import contextlib
 import functools
 import logging
 import re
 import socket
 import weakref
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, ClassVar, Final, Literal, cast
 
 from aiohttp import __version__, web
@@ -58,7 +59,10 @@ class Server(web.Server):
         self.stop_seconds = STOP_SECONDS
         """The limit for running requests when the server stops."""
         self.is_stopping = False
-        """Whether new connections are closed at once, such as one whose TLS handshake ends now."""
+        """Whether new connections are closed at once."""
+        self._ends: set[Callable[[], None]] = set()
+        self._accepting: set[asyncio.Task[Any]] = set()
+        """The tasks of connections that are not open yet, because of their TLS handshakes."""
 
     @property
     def connection_loop(self) -> ConnectionLoop:
@@ -74,6 +78,15 @@ class Server(web.Server):
         """Serve new connections with aiohttp's own loop, as this server does anyway."""
 
     def __call__(self) -> web.RequestHandler:
+        """Return the protocol of a new connection. asyncio calls this in the task that ends when
+        the connection is open."""
+        accepting = asyncio.current_task()
+        if accepting is not None:  # None in the loops of uvloop and Windows
+            self._accepting.add(accepting)
+            accepting.add_done_callback(self._accepting.discard)
+        return self.new_connection()
+
+    def new_connection(self) -> web.RequestHandler:
         """Return the protocol of a new connection."""
         return Connection(self, self.budget, loop=self.loop, **self.settings)
 
@@ -82,9 +95,28 @@ class Server(web.Server):
         """The open connections."""
         return cast("list[Connection]", super().connections)
 
+    @contextlib.contextmanager
+    def ending(self, end: Callable[[], None]) -> Iterator[None]:
+        """A context in which `end` is called when the server stops: it ends a request that does not
+        end by itself."""
+        self._ends.add(end)
+        try:
+            if self.is_stopping:
+                self._end_requests()
+            yield
+        finally:
+            self._ends.discard(end)
+
+    def _end_requests(self) -> None:
+        while self._ends:
+            self._ends.pop()()
+
     def pre_shutdown(self) -> None:
         """Close the connections, each after its current request."""
         self.is_stopping = True
+        self._end_requests()
+        for accepting in self._accepting:
+            accepting.cancel()
         for connection in self.connections:
             connection.finish()
 
@@ -92,6 +124,7 @@ class Server(web.Server):
         """Wait for running requests, at most `stop_seconds`, and end the others."""
         connections = self.connections
         running = {each.task for each in connections if each.task is not None}
+        await asyncio.gather(*self._accepting, return_exceptions=True)
         try:
             await _wait(running, self.stop_seconds)
         finally:
@@ -155,8 +188,8 @@ class Connection(web.RequestHandler):
     """A connection that counts in the budget of its server while its transport is full."""
 
     __slots__ = (
-        "_connection_task", "_noted", "_server", "_unusual_head", "budget", "is_upgraded",
-        "may_cancel", "pinned_bytes",
+        "_connection_task", "_noted", "_unusual_head", "budget", "is_upgraded", "may_cancel",
+        "pinned_bytes", "server",
     )  # fmt: skip
 
     notes_requests: ClassVar[bool] = True
@@ -165,7 +198,7 @@ class Connection(web.RequestHandler):
     def __init__(self, manager: "Server", budget: Budget, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.budget = budget
-        self._server = manager
+        self.server = manager
         self._unusual_head: re.Match[bytes] | None = None
         """The head that was received last, if its method may be one that the parser does not
         know."""
@@ -251,7 +284,7 @@ class Connection(web.RequestHandler):
         connection = transport.get_extra_info("socket")
         if _UNSENT_OPTION is not None and connection.family in _INTERNET:
             connection.setsockopt(socket.IPPROTO_TCP, _UNSENT_OPTION, UNSENT)
-        if self._server.is_stopping:
+        if self.server.is_stopping:
             self.transport.abort()
 
     @guarded
@@ -285,7 +318,7 @@ class Connection(web.RequestHandler):
         parsed = unknownmethods.message(self._unusual_head, exc)
         if parsed is None:
             return super().handle_error(request, status, exc, message)
-        return unknownmethods.deferred(parsed, self, self._server, request.task)
+        return unknownmethods.deferred(parsed, self, self.server, request.task)
 
     def set_parser(self, parser: Any, *args: Any, **settings: Any) -> None:
         """Let another parser read the bytes; aiohttp calls this for an upgrade."""

@@ -62,9 +62,6 @@ class _Serving:
             if each is not None:
                 each.close()
         self.parts.streams.close()
-        aggregator = self.parts.aggregator.value_if_created
-        if aggregator is not None:
-            await aggregator.close()
         await self.parts.core.listener.runner.cleanup()
 
 

@@ -9,7 +9,7 @@ apimachinery/pkg/util/proxy/upgradeaware.go.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
@@ -107,7 +107,8 @@ async def forward(
 ) -> web.StreamResponse:
     """Forward a request, and send the response of the other server. Raises StatusError 504.
 
-    `unreachable` creates the response for the reason why the server could not be reached.
+    `unreachable` creates the response for the reason why the server could not be reached. A
+    response that does not end by itself ends when this server stops.
     """
     protocol = _upgrade(request)
     is_long_running = (
@@ -116,8 +117,9 @@ async def forward(
         or bool(protocol)
     )
     limit = asyncio.timeout(None if is_long_running else REQUEST_SECONDS)
+    response: web.StreamResponse | None = None
     try:
-        async with limit:
+        async with limit, _until_the_stop(request, limit, is_long_running):
             base = upstream.base()
             headers = _headers(request, info, changes, protocol)
             options: dict[str, Any] = {"headers": headers}
@@ -125,23 +127,38 @@ async def forward(
                 options["data"] = request.chunks()
             path = changes.target or target(info)
             async with upstream.request(info.method, base, path, **options) as upstream_response:
+                headers = _end_to_end(upstream_response.headers)
                 if upstream_response.status == 101:
-                    return await _switch(request, upstream_response)
+                    response = Takeover(upstream_response.headers.get(hdrs.UPGRADE, ""), headers)
+                    await _switch(request, upstream_response, response)
+                    return response
                 response = web.StreamResponse(
                     status=upstream_response.status,
                     reason=upstream_response.reason,
-                    headers=_end_to_end(upstream_response.headers),
+                    headers=headers,
                 )
                 await _copy(request, upstream_response, response)
                 return response
     except UnreachableError:
         return unreachable("service unavailable")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return unreachable(f"error trying to reach service: {http.dialing.dial_error(error)}")
-    except TimeoutError as error:
         if not limit.expired():
-            return unreachable("error trying to reach service: i/o timeout")
+            return unreachable(f"error trying to reach service: {http.dialing.dial_error(error)}")
+        if is_long_running and response is not None and response.prepared:
+            return response
         raise status.request_timeout() from error
+
+
+@contextlib.asynccontextmanager
+async def _until_the_stop(
+    request: web.BaseRequest, limit: asyncio.Timeout, is_long_running: bool
+) -> AsyncIterator[None]:
+    """Let the limit of a long-running request expire when this server stops."""
+    connection = request.protocol
+    assert isinstance(connection, http.Connection), "as the server makes them"
+    ending = connection.server.ending(lambda: limit.reschedule(0.0))
+    with ending if is_long_running else contextlib.nullcontext():
+        yield
 
 
 def is_canonical(path: str) -> bool:
@@ -227,8 +244,8 @@ async def _copy(
 
 
 async def _switch(
-    request: web.BaseRequest, upstream_response: aiohttp.ClientResponse
-) -> web.StreamResponse:
+    request: web.BaseRequest, upstream_response: aiohttp.ClientResponse, ours: Takeover
+) -> None:
     """Forward bytes in both directions until one side ends."""
     connection = upstream_response.connection
     if connection is None or connection.transport is None or connection.protocol is None:
@@ -238,9 +255,6 @@ async def _switch(
     feed = Feed(theirs)
     connection.protocol.set_parser(feed, feed)
     writer = StreamWriter(connection.protocol, asyncio.get_running_loop())
-    ours = Takeover(
-        upstream_response.headers.get(hdrs.UPGRADE, ""), _end_to_end(upstream_response.headers)
-    )
     await ours.open(request)
     directions = (
         asyncio.ensure_future(_pipe(ours, writer)),
@@ -253,7 +267,6 @@ async def _switch(
             task.cancel()
         await asyncio.gather(*directions, return_exceptions=True)
         upstream_response.close()
-    return ours
 
 
 async def _pipe(source: _Source, target: _Target) -> None:

@@ -64,6 +64,19 @@ async def test_a_stopped_server_leaves_no_warning_and_no_task():
     gc.collect()
 
 
+async def test_a_stopped_server_keeps_no_client_in_its_tls_handshake():
+    before = asyncio.all_tasks()
+    async with APIServer(tls=True) as server, aiohttp.ClientSession() as http:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        async with http.get(f"{server.url}/readyz", ssl=False):
+            pass  # accepted later, so that the connection above is accepted as well
+    async with within():
+        assert await reader.read() == b""
+    writer.close()
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == before
+
+
 async def test_a_port_in_use_is_an_error():
     async with APIServer() as server:
         with pytest.raises(OSError, match="Address already in use"):

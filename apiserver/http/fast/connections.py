@@ -57,10 +57,10 @@ class Server(plain.Server):
         """Serve new connections with aiohttp's own loop."""
         FALLBACK.switch(reason)
 
-    def __call__(self) -> web.RequestHandler:
+    def new_connection(self) -> web.RequestHandler:
         """Return the protocol of a new connection."""
         if FALLBACK.is_on:
-            return super().__call__()
+            return super().new_connection()
         return Connection(self, self.budget, self.outbox, loop=self.loop, **self.settings)
 
 
