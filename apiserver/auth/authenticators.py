@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from aiohttp import hdrs, web
 
-from inkube.apiserver import streaming
+from inkube.apiserver import http, streaming
 from inkube.apiserver.auth.attributes import AUTHENTICATED, UNAUTHENTICATED
 from inkube.apiserver.auth.serviceaccounts import (
     CREDENTIAL,
@@ -24,6 +24,9 @@ from inkube.schemas import status
 
 Tokens = Mapping[str, User]
 INVALID = "invalid bearer token"
+EXTRA_SPACE = (
+    "the provided Authorization header contains extra space before the bearer token, and is ignored"
+)
 
 
 class ProxiedUsers(Protocol):
@@ -73,7 +76,11 @@ class Authenticator:
             user = self._of_connection(request)
             if user is not None:
                 return with_authenticated(user)
-        token = bearer(request.headers.get(hdrs.AUTHORIZATION, "")) or _of_protocols(request)
+        header = request.headers.get(hdrs.AUTHORIZATION, "")
+        token = bearer(header)
+        if not token and header:
+            _warn_of_space(request, header)
+        token = token or _of_protocols(request)
         if token:
             try:
                 return self.verify(token).user
@@ -138,6 +145,12 @@ def bearer(header: str) -> str:
     """Return the token of an Authorization header, or "" without one."""
     parts = header.strip().split(" ")
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
+
+
+def _warn_of_space(request: web.BaseRequest, header: str) -> None:
+    scheme, _, rest = header.strip().partition(" ")
+    if rest and scheme.lower() == "bearer" and isinstance(request, http.Request):
+        request.warn(EXTRA_SPACE)
 
 
 def _of_protocols(request: web.BaseRequest) -> str:

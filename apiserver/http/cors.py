@@ -110,9 +110,16 @@ class AddedHeaders:
     """The headers that a server adds to every response: those of CORS, and
     `Strict-Transport-Security` with these directives (apiserver/pkg/server/filters/hsts.go)."""
 
-    def __init__(self, origins: Origins, strict_transport: Sequence[str] = ()) -> None:
+    def __init__(
+        self, origins: Origins, strict_transport: Sequence[str] = (), warning: str = ""
+    ) -> None:
         self._origins = origins
         self._strict_transport = "; ".join(strict_transport)
+        self._warning = warning
+
+    def with_warning(self, value: str) -> "AddedHeaders":
+        """Return the same headers with a `Warning`, for the response to one request."""
+        return AddedHeaders(self._origins, [self._strict_transport], value)
 
     def __bool__(self) -> bool:
         return bool(self._origins or self._strict_transport)
@@ -121,6 +128,8 @@ class AddedHeaders:
         """Add the headers to those of a response for a page of that origin; "" without one."""
         if self._strict_transport:
             headers.setdefault("Strict-Transport-Security", self._strict_transport)
+        if self._warning:
+            headers.add("Warning", self._warning)
         self._origins.set_headers(origin, headers)
 
 

@@ -6,6 +6,7 @@ is refused before that never transfers its body.
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from aiohttp import hdrs, web
@@ -16,7 +17,7 @@ from aiohttp.web_request import BaseRequest
 from multidict import CIMultiDict, CIMultiDictProxy
 from yarl import URL
 
-from inkube.apiserver.http.cors import AddedHeaders
+from inkube.apiserver.http.cors import AddedHeaders, Origins
 from inkube.apiserver.registry import Lifetime, User
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -38,7 +39,7 @@ class Request(BaseRequest):
     head: RawRequestMessage
     """The request line and headers, as they were read."""
     added_headers: AddedHeaders | None = None
-    """The headers that the server adds to every response; None without any."""
+    """The headers that the server adds to the response; None without any."""
     largest = 0
     """The limit of the body in bytes; 0 for the server's general limit."""
     impersonation: "Impersonation | None" = None
@@ -93,6 +94,13 @@ class Request(BaseRequest):
     def close_afterwards(self) -> None:
         """Let the connection end after the response, which says so."""
         self.head = self.head._replace(should_close=True)
+
+    def warn(self, text: str) -> None:
+        """Add a `Warning` about the credentials to the response. The text has no quotes."""
+        added = self.added_headers or AddedHeaders(Origins((), protects=False))
+        self.added_headers = added = added.with_warning(f'299 - "{text}"')
+        add = partial(added.add_to, origin=self.headers.get(hdrs.ORIGIN, ""))
+        setattr(self.writer, "add_headers", add)  # noqa: B010 # of http.Writer
 
     def abort(self) -> None:
         """Disconnect the client at once, so that the part of a response that was sent does not look

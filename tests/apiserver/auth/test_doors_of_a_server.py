@@ -287,6 +287,27 @@ async def test_an_open_server_judges_every_token(mode: str) -> None:
         assert await code(token) == 401, "it has expired"
 
 
+@pytest.mark.parametrize("path", ["/api", "/api/v1/configmaps?watch=1&timeoutSeconds=1", "/wrong"])
+async def test_a_token_after_two_spaces_is_ignored_with_a_warning(token_file, path: str) -> None:
+    text = "the provided Authorization header contains extra space before the bearer token"
+    warned = [f'299 - "{text}, and is ignored"']
+    async with (
+        APIServer() as open_server,
+        APIServer(token_auth_file=token_file) as server,
+        aiohttp.ClientSession() as session,
+    ):
+
+        async def warnings(url: str, header: str) -> list[str]:
+            async with session.get(url + path, headers={"Authorization": header}) as answer:
+                return answer.headers.getall("Warning", [])
+
+        for spaced in ("Bearer  user-token", "bearer   a b"):
+            assert await warnings(open_server.url, spaced) == warned
+            assert await warnings(server.url, spaced) == warned
+        for other in ("Bearer user-token", "Bearer", "Bearer ", "Basic  YTpi", ""):
+            assert await warnings(server.url, other) == []
+
+
 async def test_the_suites_of_tls_are_those_of_go(tmp_path) -> None:
     every = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     every.set_ciphers("ALL:@SECLEVEL=0")
