@@ -375,9 +375,9 @@ class App:
         if context is not None:
             await self._notify_received(request, info, context)
         try:
-            user = self._admit(request, info)
+            user = self._user(request, info)
         except Pending:
-            user = await answered(partial(self._admit, request, info))
+            user = await answered(partial(self._user, request, info))
         flow = request.flow = parts.flows.of(info, user)
         if context is not None:
             context.user = user
@@ -387,12 +387,16 @@ class App:
             work = flow.enter(info)
             if work is None:
                 work = await self._wait_for_seats(flow, info, request)
-            if flow.is_watch:  # it has seats only until it begins
-                flow.leave(work)
-                work = None
-        if context is not None:
-            context.decision = "allow"
         try:
+            try:
+                user = self._authorized(request, info, user)
+            except Pending:
+                user = await answered(partial(self._authorized, request, info, user))
+            if context is not None:
+                context.decision = "allow"
+            if flow is not None and work is not None and flow.is_watch:
+                flow.leave(work)  # a watch has seats only until it begins
+                work = None
             injected = parts.faults
             if injected is not None and injected.rules is not None:
                 agent = request.headers.get(hdrs.USER_AGENT, "")
@@ -502,22 +506,32 @@ class App:
             return answer
         return responses.unknown_path(plain=resources.wording(info.group).unknown_is_plain)
 
-    def _admit(self, request: Request, info: RequestInfo) -> User:
-        """Authenticate and authorize a request, and return its user. Raises StatusError, unless the
-        path is open to all users."""
+    def _user(self, request: Request, info: RequestInfo) -> User:
+        """Return the user of a request. Raises StatusError, unless the path is open to all."""
         try:
-            return self._parts.access.admit(request, info)
+            return self._parts.access.user(request, info)
         except status.StatusError:
-            if self._is_open(info) and self._delegate(info) is None:
+            if self._is_open(info):
                 return ANONYMOUS
-            if info.path.startswith(watching.SHARED):  # each watch on it is authorized separately
-                user = self._parts.access.identify(request)
-                if AUTHENTICATED in user.groups:
-                    return user
             raise
+
+    def _authorized(self, request: Request, info: RequestInfo, user: User) -> User:
+        """Return the user who may send a request. Raises StatusError, unless the path is open to
+        all."""
+        try:
+            self._parts.access.authorize(request, info, user)
+        except status.StatusError:
+            if self._is_open(info):
+                return ANONYMOUS
+            # each watch on a shared stream is authorized separately
+            if not (info.path.startswith(watching.SHARED) and AUTHENTICATED in user.groups):
+                raise
+        return user
 
     def _is_open(self, info: RequestInfo) -> bool:
         """Return whether the request is for a subresource that is served without authentication."""
+        if self._delegate(info) is not None:
+            return False
         resource = info.subresource and self._parts.resources.get(info.group, info.resource)
         served = resource.served(info.version) if resource else None
         found = served.version.subresource(info.subresource) if served is not None else None

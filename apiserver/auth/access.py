@@ -1,4 +1,8 @@
-"""Access control, in one call for each request: authentication, impersonation, authorization."""
+"""Access control of each request: authentication and impersonation, then authorization.
+
+The two are apart because a request waits for its turn between them (`flows`), as in kube-apiserver
+(apiserver/pkg/server/config.go, DefaultBuildHandlerChain).
+"""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -18,12 +22,18 @@ from inkube.schemas.status import StatusError, internal_in_plain
 class Access(Protocol):
     """Access control as the application calls it for each request."""
 
-    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """Return the authorized user of a request. Raises StatusError 400, 401 or 403."""
+    def identify(self, request: web.BaseRequest) -> User:
+        """Return the authenticated user of a request. Raises StatusError 401."""
         ...
 
-    def identify(self, request: web.BaseRequest) -> User:
-        """Return the user of a request, without authorization. Raises StatusError 401."""
+    def user(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Return the user of a request, possibly an impersonated one. Raises StatusError 400, 401,
+        403, or 500 if it could not be decided."""
+        ...
+
+    def authorize(self, request: web.BaseRequest, info: RequestInfo, user: User) -> None:
+        """Check that the user of a request may send it. Raises StatusError 403, or 500 if it could
+        not be decided."""
         ...
 
 
@@ -44,19 +54,24 @@ class GuardedAccess:
         """Return the authenticated user of a request. Raises StatusError 401."""
         return self.authenticator.identify(request)
 
-    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """Return the authorized, possibly impersonated user. Raises StatusError 400, 401, 403, or
-        500 if it could not be decided."""
-        user = self.authenticator.identify(request)
+    def user(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Return the user, possibly an impersonated one. Raises StatusError 400, 401, 403, or 500
+        if it could not be decided."""
+        authenticated = self.authenticator.identify(request)
+        if not impersonation.is_requested(request.headers):
+            return authenticated
+        impersonated = self._impersonated_user(request)
+        if impersonated is None:
+            return authenticated
+        user, verb = self._become(impersonated, attributes.of_request(authenticated, info))
+        if isinstance(request, Request):
+            request.impersonation = httprequest.Impersonation(authenticated, user, verb)
+        return user
+
+    def authorize(self, request: web.BaseRequest, info: RequestInfo, user: User) -> None:
+        """Check that the user may send the request. Raises StatusError 403, or 500 if it could not
+        be decided."""
         action = attributes.of_request(user, info)
-        if impersonation.is_requested(request.headers):
-            impersonated = self._impersonated_user(request)
-            if impersonated is not None:
-                authenticated = user
-                user, verb = self._become(impersonated, action)
-                if isinstance(request, Request):
-                    request.impersonation = httprequest.Impersonation(authenticated, user, verb)
-                action = attributes.of_request(user, info)
         decision = self.authorizer.decide(action)
         if decision.reason and isinstance(request, Request):
             request.reason = decision.reason
@@ -68,7 +83,6 @@ class GuardedAccess:
             if isinstance(request, Request):
                 request.is_forbidden = True
             raise attributes.refusal(action, decision.reason)
-        return user
 
     def _become(self, target: User, action: attributes.Attributes) -> tuple[User, str]:
         last = self.last_modes
@@ -99,12 +113,18 @@ class OpenAccess:
         401."""
         return self.guarded.identify(request) if self._names_user(request) else ADMIN
 
-    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """Return the administrator, or the authorized user that the headers or the certificate
-        name. Raises StatusError 400, 401 or 403."""
+    def user(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Return the administrator, or the user that the headers or the certificate name. Raises
+        StatusError 400, 401, 403, or 500 if it could not be decided."""
         if self._names_user(request) or impersonation.is_requested(request.headers):
-            return self.guarded.admit(request, info)
+            return self.guarded.user(request, info)
         return ADMIN
+
+    def authorize(self, request: web.BaseRequest, info: RequestInfo, user: User) -> None:
+        """Check that a user who is not the administrator may send the request. Raises StatusError
+        403, or 500 if it could not be decided."""
+        if user is not ADMIN:
+            self.guarded.authorize(request, info, user)
 
     def _names_user(self, request: web.BaseRequest) -> bool:
         headers, authenticator = request.headers, self.guarded.authenticator

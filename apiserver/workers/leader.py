@@ -42,9 +42,12 @@ class ForwardedAccess:
         """Return the user in the headers of the worker that forwarded the request."""
         return auth.frontproxy.read(request.headers)
 
-    def admit(self, request: web.BaseRequest, info: RequestInfo) -> User:
-        """Return the same user, because the worker that forwarded the request has authorized it."""
+    def user(self, request: web.BaseRequest, info: RequestInfo) -> User:
+        """Return the same user."""
         return auth.frontproxy.read(request.headers)
+
+    def authorize(self, request: web.BaseRequest, info: RequestInfo, user: User) -> None:
+        """Allow the request, because the worker that forwarded it has authorized it."""
 
 
 class Leader:

@@ -5,6 +5,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+import yaml
 from aiohttp import web
 from endpoints import BUNDLE, serving
 
@@ -146,25 +147,9 @@ async def metric(session, name, **labels):
     return float(found[0]) if found else None
 
 
-@pytest.fixture
-async def narrow():
-    async with APIServer(**NARROW) as server, aiohttp.ClientSession(server.url) as session:
-        yield server, session
-
-
-async def test_a_level_without_a_seat_queues_or_refuses_and_others_continue(narrow):
-    server, session = narrow
-    begun, go = asyncio.Event(), asyncio.Event()
-
-    async def review(request):
-        begun.set()
-        await go.wait()
-        uid = (await request.json())["request"]["uid"]
-        answer = {"uid": uid, "allowed": True}
-        return web.json_response(
-            {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": answer}
-        )
-
+async def make_narrow(session):
+    """Create a level with one seat and a queue for one request, and a schema with all requests of
+    jane to resources."""
     for kind, spec in (
         (
             "PriorityLevelConfiguration",
@@ -207,6 +192,28 @@ async def test_a_level_without_a_seat_queues_or_refuses_and_others_continue(narr
         plural = f"{kind.lower()}s"
         async with session.post(f"{GROUP}/{plural}", json=body) as answer:
             assert answer.status == 201, await answer.text()
+
+
+@pytest.fixture
+async def narrow():
+    async with APIServer(**NARROW) as server, aiohttp.ClientSession(server.url) as session:
+        yield server, session
+
+
+async def test_a_level_without_a_seat_queues_or_refuses_and_others_continue(narrow):
+    server, session = narrow
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def review(request):
+        begun.set()
+        await go.wait()
+        uid = (await request.json())["request"]["uid"]
+        answer = {"uid": uid, "allowed": True}
+        return web.json_response(
+            {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": answer}
+        )
+
+    await make_narrow(session)
     await server.settled()
     schema, _ = await read(session, f"{GROUP}/flowschemas/narrow")
     (dangling,) = schema["status"]["conditions"]
@@ -246,6 +253,67 @@ async def test_a_level_without_a_seat_queues_or_refuses_and_others_continue(narr
         rows = [line.split() for line in (await answer.text()).splitlines()]
     (row,) = [row for row in rows if row[0] == "narrow,"]
     assert [cell.rstrip(",") for cell in row[1:]] == ["0", "true", "false", *"002100"]
+
+
+async def test_authorization_has_a_seat_and_refusals_name_their_flow(tmp_path):
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def review(request):
+        document = await request.json()
+        spec = document["spec"]
+        if spec["resourceAttributes"]["resource"] == "configmaps":
+            begun.set()
+            await go.wait()
+        return web.json_response({**document, "status": {"allowed": False}})
+
+    async with serving(review) as url:
+        (tmp_path / "tokens.csv").write_text('root,root,1,"system:masters"\njane,jane,2\n')
+        (tmp_path / "webhook").write_text(
+            yaml.safe_dump({
+                "clusters": [
+                    {"name": "a", "cluster": {"server": url, "certificate-authority-data": BUNDLE}}
+                ],
+                "contexts": [{"name": "a", "context": {"cluster": "a"}}], "current-context": "a",
+            })
+        )  # fmt: skip
+        connection = {"type": "KubeConfigFile", "kubeConfigFile": str(tmp_path / "webhook")}
+        webhook = {
+            "unauthorizedTTL": "1m", "timeout": "30s", "subjectAccessReviewVersion": "v1",
+            "matchConditionSubjectAccessReviewVersion": "v1", "failurePolicy": "Deny",
+            "connectionInfo": connection,
+        }  # fmt: skip
+        (tmp_path / "authorization").write_text(
+            yaml.safe_dump({
+                "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration",
+                "authorizers": [{"type": "Webhook", "name": "slow", "webhook": webhook}],
+            })
+        )  # fmt: skip
+        options = {
+            "authorization_config": tmp_path / "authorization",
+            "token_auth_file": tmp_path / "tokens.csv",
+        }
+        path = "/api/v1/namespaces/default"
+        root, jane = ({"Authorization": f"Bearer {name}"} for name in ("root", "jane"))
+        async with (
+            APIServer(**NARROW, **options) as server,
+            aiohttp.ClientSession(server.url, headers=root) as session,
+        ):
+            await make_narrow(session)
+            uid = await uid_of(session, "flowschemas", "narrow")
+            held = asyncio.create_task(read(session, f"{path}/configmaps", **jane))
+            await begun.wait()
+            of = {"flow_schema": "narrow", "priority_level": "narrow"}
+            name = "apiserver_flowcontrol_current_{}_requests"
+            assert await metric(session, name.format("executing"), **of) == 1
+            queued = asyncio.create_task(read(session, f"{path}/secrets", **jane))
+            while await metric(session, name.format("inqueue"), **of) != 1:
+                pass
+            go.set()
+            for each in (held, queued):
+                answer, headers = await each
+                assert (answer["code"], headers[SCHEMA]) == (403, uid)
+            dispatched = "apiserver_flowcontrol_dispatched_requests_total"
+            assert await metric(session, dispatched, **of) == 2
 
 
 async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
