@@ -147,26 +147,46 @@ class Flow:
         self._samples.observe(work.seats, _ESTIMATES, *names)
 
 
+class _ExemptFlow(Flow):
+    """Requests of an exempt level. They never wait, so it is enough to count them."""
+
+    __slots__ = ()
+
+    def enter(self, info: RequestInfo) -> Work | None:
+        """Take the seats of a request."""
+        if self._level.history is None and self._estimate is None:
+            self._usage.begun += 1
+            return ONE_SEAT
+        return super().enter(info)
+
+    def leave(self, work: Work) -> None:
+        """Give the seats of a request back."""
+        if work is ONE_SEAT:
+            self._usage.ended += 1
+        else:
+            super().leave(work)
+
+
 @dataclass(slots=True)
 class _FlowSchemas:
     """The schemas sorted by precedence, and the known flows of requests."""
 
     schemas: list[tuple[Object, Head, Level]]
     """Each with its headers and its level."""
-    users: dict[User, dict[tuple[str, str], Flow | None]] = field(default_factory=dict)
-    """The flows of each user, by the shape of requests and their namespace."""
+    users: dict[User, dict[str, Flow | None]] = field(default_factory=dict)
+    """The flows of each user, by the keys of requests (`RequestInfo.flow_key`)."""
     count: int = 0
     """How many flows are known."""
     user: User | None = None
     """The user of the last request, because the hash of a user takes long."""
-    flows: dict[tuple[str, str], Flow | None] = field(default_factory=dict)
+    flows: dict[str, Flow | None] = field(default_factory=dict)
     """The flows of that user."""
 
     def select(self, user: User) -> None:
         """Make a user the last one."""
         self.user, self.flows = user, self.users.setdefault(user, {})
 
-    def keep(self, user: User, key: tuple[str, str], flow: Flow | None) -> None:
+    def keep(self, user: User, key: str, flow: Flow | None) -> None:
         """Remember a flow of the last user."""
         if self.count >= _MAX_CACHED_FLOWS:
             self.users.clear()
@@ -247,17 +267,15 @@ class Flows:
         """Return the flow of a request; None until a client has read flow schemas, and for requests
         that no schema concerns."""
         order = self._reader.known or self._read_again()
-        if not order.schemas:
-            return None
         if user is not order.user:
+            if not order.schemas:
+                return None
             order.select(user)
-        # a shape has the verb, and names the resource
-        key = (info.shape or f"{info.verb} {info.path}", info.namespace)
         try:
-            return order.flows[key]
+            return order.flows[info.flow_key]
         except KeyError:
             flow = self._find(order, info, user)
-            order.keep(user, key, flow)
+            order.keep(user, info.flow_key, flow)
             return flow
 
     def _find(self, order: _FlowSchemas, info: RequestInfo, user: User) -> Flow | None:
@@ -275,7 +293,8 @@ class Flows:
         method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
         part = {"ByUser": user.name, "ByNamespace": info.namespace}.get(method, "")
         hand = level.hand(f"{name}\0{part}")
-        return Flow(head, name, level, hand, self._samples, info, self._estimate(info))
+        kind = _ExemptFlow if level.is_exempt else Flow
+        return kind(head, name, level, hand, self._samples, info, self._estimate(info))
 
     def _estimate(self, info: RequestInfo) -> Estimate | None:
         """Return how the seats of a request are estimated; None for one seat."""

@@ -50,6 +50,11 @@ class Usage:
         """The number of running requests."""
         return self.begun - self.ended
 
+    @property
+    def seats(self) -> int:
+        """The used seats."""
+        return self.executing + self.further_seats
+
 
 class _Waiting:
     """A request that waits for seats."""
@@ -190,7 +195,10 @@ class Level:
 
     @property
     def busy(self) -> int:
-        """The seats of running requests."""
+        """The seats of running requests. `used` is not counted on exempt levels, which have room
+        for all requests."""
+        if self.is_exempt:
+            return sum(each.seats for each in self.usage.values())
         return self.used - self.spent
 
     @property
@@ -319,8 +327,8 @@ class Level:
         for schema, usage in self.usage.items():
             for name, number in (
                 ("current_executing_requests", usage.executing),
-                ("current_executing_seats", usage.executing + usage.further_seats),
-                ("request_concurrency_in_use", usage.executing + usage.further_seats),
+                ("current_executing_seats", usage.seats),
+                ("request_concurrency_in_use", usage.seats),
                 ("current_inqueue_requests", usage.waiting),
                 ("current_inqueue_seats", usage.waiting_seats),
                 ("dispatched_requests_total", usage.begun),
@@ -387,9 +395,11 @@ class Pool:
         borrow."""
         self._turn_ends = False
         for level in self.levels.values():
-            level.end_turn()
-        for level in self.levels.values():
-            level.dispatch()
+            level.used -= level.spent
+            level.spent = 0
+        if self.waiting:
+            for level in self.levels.values():
+                level.dispatch()
 
 
 def _shares(spec: Object) -> int:

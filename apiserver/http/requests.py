@@ -65,6 +65,9 @@ class RequestInfo(NamedTuple):
     name and further segments, then verb, group, version, resource, subresource, method and
     `deprecated_prefix`; "" without a resource. A text, because the hash of a tuple is computed for
     each lookup."""
+    flow_key: str = ""
+    """What selects the flow of a user's requests: the namespace and the shape, or `//`, the verb
+    and the path without a resource. Neither a namespace nor a part of a shape has a `/`."""
     labels: tuple[str, ...] = ()
     """The labels of its metrics (`Metrics.series`); () without a resource."""
 
@@ -169,7 +172,9 @@ def _without_secret(pair: str) -> str:
 def with_namespace(info: RequestInfo, namespace: str) -> RequestInfo:
     """Return the same request with that namespace, for a path without one."""
     shape = f"{_HAS_NAMESPACE}{info.shape[1:]}"
-    return info._replace(namespace=namespace, assumes_namespace=True, shape=shape)
+    return info._replace(
+        namespace=namespace, assumes_namespace=True, shape=shape, flow_key=f"{namespace}/{shape}"
+    )
 
 
 def _query(raw: str) -> MultiDictProxy[str]:
@@ -203,7 +208,8 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
     parts = path.strip("/").split("/")
     at = _RESOURCE_AT.get(parts[0], len(parts))
     if at >= len(parts) or "" in parts or path.startswith("//"):
-        return RequestInfo(method, path, method.lower())
+        verb = method.lower()
+        return RequestInfo(method, path, verb, flow_key=f"//{verb} {path}")
     group, version = parts[1] if at == 3 else "", parts[at - 1]
     deprecated_prefix = ""
     if parts[at] in _DEPRECATED_PREFIXES and len(parts) > at + 1:
@@ -237,6 +243,7 @@ def _parse(method: str, raw_path: str, watch: bool) -> RequestInfo:
         further_segments,
         deprecated_prefix,
         shape=shape,
+        flow_key=f"{namespace}/{shape}",
         labels=labels,
     )
 

@@ -316,6 +316,21 @@ async def test_authorization_has_a_seat_and_refusals_name_their_flow(tmp_path):
             assert await metric(session, dispatched, **of) == 2
 
 
+async def test_requests_of_an_exempt_level_are_counted(session):
+    """Before and after somebody reads metrics, which are requests of this level too."""
+    uid = await uid_of(session, "flowschemas", "exempt")
+    exempt = {"flow_schema": "exempt", "priority_level": "exempt"}
+    dispatched = "apiserver_flowcontrol_dispatched_requests_total"
+    executing = "apiserver_flowcontrol_current_executing_{}"
+    for expected in (4, 10):
+        for _ in range(3):
+            _, headers = await read(session, "/version")
+            assert headers[SCHEMA] == uid
+        assert await metric(session, dispatched, **exempt) == expected
+        for what in ("requests", "seats"):  # the read of metrics itself
+            assert await metric(session, executing.format(what), **exempt) == 1
+
+
 async def test_a_server_without_priority_and_fairness_limits_reads_and_writes():
     async with (
         APIServer(**NARROW, enable_priority_and_fairness=False) as server,

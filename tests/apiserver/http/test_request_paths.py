@@ -82,3 +82,32 @@ def test_requests_have_the_same_shape_only_if_one_handler_serves_them(one, other
         for i in infos
     }  # fmt: skip
     assert len({info.shape for info in infos}) == len(parts)
+
+
+TRICKS = st.tuples(
+    st.sampled_from(["GET", "POST", "PROPFIND"]),
+    st.sampled_from(["/api/v1", "/api/v1/namespaces", "", "/", "/110/get", "/get%20/110"]),
+    st.lists(st.sampled_from(["%20", "get%20", "/", "110", "get", "v1", "pods"]), max_size=5),
+)
+
+
+@given(TRICKS, TRICKS)
+def test_requests_have_the_same_flow_key_only_if_no_flow_schema_tells_them_apart(one, other):
+    """Flow schemas match verbs, groups, resources and namespaces, or the paths of others."""
+    one, other = (
+        requests.parse(method, f"{root}/{'/'.join(rest)}") for method, root, rest in (one, other)
+    )
+    matched = [
+        (each.verb, each.group, each.resource, each.subresource, each.namespace)
+        if each.is_resource
+        else (each.verb, each.path)
+        for each in (one, other)
+    ]
+    if one.flow_key == other.flow_key:
+        assert matched[0] == matched[1]
+
+
+def test_a_namespace_from_elsewhere_has_the_flow_key_of_one_in_the_path():
+    found = requests.with_namespace(requests.parse("GET", "/apis/g.io/v1/boats/b"), "a")
+    in_path = requests.parse("GET", "/apis/g.io/v1/namespaces/a/boats/b")
+    assert (found.shape, found.flow_key) == (in_path.shape, in_path.flow_key)
