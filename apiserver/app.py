@@ -597,7 +597,7 @@ def _event_data(request: Request, info: RequestInfo, code: int) -> "http.audit.F
 def _note_access(context: "http.audit.RequestContext", request: Request) -> None:
     """Note what is known about the access of a request since its user was identified."""
     context.impersonation, context.reason = request.impersonation, request.reason
-    context.lifetime = request.lifetime
+    context.lifetime, context.stale_token = request.lifetime, request.stale_token
     if request.is_forbidden and not context.decision:  # everybody may use some paths
         context.decision = "forbid"
     if request.impersonation is not None:

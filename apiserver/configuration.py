@@ -277,6 +277,11 @@ class ServerOptions:
     service_account_max_token_expiration: float = option(
         0.0, "Longest validity of service account tokens in seconds; 0 is no limit.", least=0
     )
+    service_account_extend_token_expiration: bool = option(
+        True,
+        "Whether tokens that pods request for 3607 seconds are valid for a year, so that clients "
+        "that read their token only once continue to work.",
+    )
     service_account_jwks_uri: str = option(
         "", "The address of the keys in the OpenID configuration; if empty, that of the server."
     )

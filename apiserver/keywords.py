@@ -66,6 +66,7 @@ class OptionValues(TypedDict, total=False):
     tls_min_version: Literal["", "VersionTLS12", "VersionTLS13"]
     tls_sni_cert_key: Sequence[str]
     service_account_max_token_expiration: float
+    service_account_extend_token_expiration: bool
     service_account_jwks_uri: str
     service_account_issuer: Sequence[str]
     service_account_signing_key_file: Path | None

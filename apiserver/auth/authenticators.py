@@ -83,9 +83,12 @@ class Authenticator:
         token = token or _of_protocols(request)
         if token:
             try:
-                return self.verify(token).user
+                verified = self.verify(token)
             except TokenRefused as error:
                 raise status.unauthorized(self.advice) from error
+            if verified.stale and isinstance(request, http.Request):
+                request.stale_token = verified.stale
+            return verified.user
         paths = self.anonymous_paths
         if self.fallback is None or (paths is not None and request.path not in paths):
             raise status.unauthorized()
@@ -137,7 +140,8 @@ class Authenticator:
                 own = self.accounts.audiences
                 shared = verified.audiences or tuple(each for each in own if each in audiences)
                 if shared:
-                    return VerifiedToken(with_authenticated(verified.user), shared)
+                    user = with_authenticated(verified.user)
+                    return VerifiedToken(user, shared, verified.stale)
         raise TokenRefused(f"[{', '.join((INVALID, *refusals))}]" if refusals else INVALID)
 
 

@@ -38,6 +38,8 @@ class VerifiedToken(NamedTuple):
 
     user: User
     audiences: tuple[str, ...]
+    stale: str = ""
+    """How long ago its pod should have read a new one; "" if it need not yet."""
 
 
 class SigningKeys(NamedTuple):
@@ -106,7 +108,7 @@ class ServiceAccountTokens:
                 f"token audiences {_list(claims['aud'])} is invalid for the target audiences "
                 f"{_list(audiences)}"
             )
-        return VerifiedToken(self._user(claims), shared)
+        return VerifiedToken(self._user(claims), shared, _stale(claims, now))
 
     def _user(self, claims: Object) -> User:
         private = claims["kubernetes.io"]
@@ -169,6 +171,16 @@ class ServiceAccountTokens:
             raise TokenRefused(
                 f"{plural} {quote(reference['name'])} is not the one it was issued for"
             )
+
+
+def _stale(claims: Object, now: float) -> str:
+    """Return the text about an extended token after the time for which it was requested
+    (pkg/serviceaccount/claims.go, Validate)."""
+    threshold = claims["kubernetes.io"].get("warnafter")
+    if threshold is None or now <= threshold:
+        return ""
+    late = int(now) - threshold
+    return f"subject: {claims['sub']}, seconds after warning threshold: {late}"
 
 
 def groups(namespace: str) -> tuple[str, ...]:

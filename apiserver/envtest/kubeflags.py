@@ -77,6 +77,9 @@ SUPPORTED: Mapping[str, Flag] = {
     "runtime-config": Flag("list", "Versions that are not served: batch/v1=false."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
+    "service-account-extend-token-expiration": Flag(
+        "bool", "Whether tokens of pods are valid for a year."
+    ),
     "service-account-jwks-uri": Flag("text", "Where keys of tokens are, for others."),
     "service-account-max-token-expiration": Flag("text", "How long tokens are valid at most."),
     "service-node-port-range": Flag("text", "Node ports of services, such as 30000-32767."),
@@ -126,9 +129,7 @@ NEGLIGIBLE_OPTIONS = (
 """Flags that change how fast, how long or with which other programs kube-apiserver works, but no
 response that a client of this server can see."""
 
-UNSUPPORTED_SWITCHES = (
-    "profiling", "service-account-extend-token-expiration", "show-hidden-metrics",
-)  # fmt: skip
+UNSUPPORTED_SWITCHES = ("profiling", "show-hidden-metrics")
 UNSUPPORTED_OPTIONS = (
     "admission-control", "egress-selector-config-file",
     "kubernetes-service-node-port", "min-compatibility-version",
@@ -170,6 +171,9 @@ def options(arguments: Arguments) -> dict[str, Any]:
             arguments.last("enable-priority-and-fairness", "true") in flags.TRUE
         ),
         "runtime_config": _switches(arguments),
+        "service_account_extend_token_expiration": (
+            arguments.last("service-account-extend-token-expiration", "true") in flags.TRUE
+        ),
         "service_account_jwks_uri": arguments.last("service-account-jwks-uri"),
         "strict_transport_security_directives": tuple(
             arguments.all("strict-transport-security-directives")

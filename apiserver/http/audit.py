@@ -53,6 +53,8 @@ class RequestContext:
     """Whether the request is authorized; "" if it ended before that was decided."""
     reason: str = ""
     """Why the request is authorized or not; "" without a reason."""
+    stale_token: str = ""
+    """How long the token should have been replaced; "" if not."""
     is_received: bool = False
     """Whether its event RequestReceived is written."""
     has_begun: bool = False
@@ -271,6 +273,8 @@ def _annotations(
         decision["authorization.k8s.io/decision"] = context.decision
     if context.decision or context.reason:
         decision["authorization.k8s.io/reason"] = context.reason
+    if context.stale_token:
+        decision["authentication.k8s.io/stale-token"] = context.stale_token
     noted = context.api_request.notes.annotations if context.api_request else {}
     if level == "Metadata":  # a patch can contain what the level leaves out
         noted = {key: value for key, value in noted.items() if not key.startswith(_PATCHES)}

@@ -46,6 +46,8 @@ class Request(BaseRequest):
     """The authenticated and the impersonated user; None if the user acts as itself."""
     reason = ""
     """Why its user may do it, or not; "" without a reason."""
+    stale_token = ""
+    """How long its token should have been replaced (`auth.VerifiedToken`); "" if not."""
     is_forbidden = False
     """Whether an authorizer decided that its user may not do it."""
     flow: Any = None

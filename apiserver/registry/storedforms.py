@@ -13,6 +13,7 @@ from inkube.schemas.golang import gojson
 from inkube.schemas.objects import Object
 
 MAX_OBJECT = 1_572_864  # bytes: etcd's default limit of requests, as in the reference
+_MAX_MESSAGE = 2_097_152  # bytes that a client of etcd sends at most
 
 
 async def of(write: Write, obj: Object) -> Object:
@@ -62,9 +63,18 @@ def _fitting(write: Write, stored: Object, obj: Object, size: int) -> Object:
     if not write.change.keeps_owners:
         for each in (stored, obj):
             each["metadata"].pop("managedFields", None)
-    if write.change.keeps_owners or _size_in_etcd(resource, stored) > MAX_OBJECT:
-        raise status.unknown("etcdserver: request is too large")
+    size = _size_in_etcd(resource, stored)
+    if write.change.keeps_owners or size > MAX_OBJECT:
+        raise status.unknown(_refusal(size))
     return stored
+
+
+def _refusal(size: int) -> str:
+    """Return the error of etcd, or that of its client, which does not send larger messages."""
+    if size <= _MAX_MESSAGE:
+        return "etcdserver: request is too large"
+    larger = f"trying to send message larger than max ({size} vs. {_MAX_MESSAGE})"
+    return f"rpc error: code = ResourceExhausted desc = {larger}"
 
 
 def _size_in_etcd(resource: Resource, stored: Object) -> int:

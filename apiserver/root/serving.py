@@ -300,6 +300,7 @@ def _subresources(serving: _Serving, handlers: Handlers) -> Subresources:
         usage=lambda: None if pods is None else pods.usage,
         shows_dump=lambda: recorded() is not None and kubelet() is None,
         max_token_seconds=core.options.service_account_max_token_expiration,
+        extends_tokens=core.options.service_account_extend_token_expiration,
     )
 
 

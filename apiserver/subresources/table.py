@@ -37,6 +37,7 @@ def table(
     usage: Callable[[], Usage | None],
     shows_dump: Callable[[], bool],
     max_token_seconds: float = 0,
+    extends_tokens: bool = True,
 ) -> dict[tuple[str, str, str], Handler]:
     """Return (group, plural, subresource) → handler, in the form of `app.Parts`. `shows_dump` is as
     in `connects.admitted`."""
@@ -48,6 +49,7 @@ def table(
         system_fields,
         names_uid=minor >= _TOKENS_NAME_UID,
         max_seconds=max_token_seconds,
+        extends=extends_tokens,
     )
     binding = BindingHandler(
         registry, lambda: _pods(resources), gives_labels=minor >= _BINDINGS_GIVE_LABELS

@@ -23,6 +23,11 @@ from inkube.schemas.ownership import TypedSchema, managedfields
 
 KIND = GVK("authentication.k8s.io", "v1", "TokenRequest")
 _MIN, _MAX = 600, 1 << 32
+_EXTENDED = 3607
+"""The seconds for which a pod requests a token that is to be extended
+(WarnOnlyBoundTokenExpirationSeconds)."""
+_LONG = 365 * 24 * 3600
+"""The seconds for which it is valid then (ExpirationExtensionSeconds)."""
 _BOUND = {("v1", "Node"): "nodes", ("v1", "Pod"): "pods", ("v1", "Secret"): "secrets"}
 
 
@@ -37,10 +42,13 @@ class TokenRequestHandler:
         *,
         names_uid: bool = True,
         max_seconds: float = 0,
+        extends: bool = True,
     ) -> None:
         """`names_uid` is whether tokens are for the uid of an account, which their metadata has.
-        `max_seconds` limits their validity; 0 is no limit."""
+        `max_seconds` limits the validity that they are requested for; 0 is no limit. `extends` is
+        whether tokens of pods are valid for a year, for clients that read them only once."""
         self._max_seconds = int(max_seconds)
+        self._extends = extends
         self._registry = registry
         self._names_uid = names_uid
         self._tokens = tokens
@@ -95,9 +103,13 @@ class TokenRequestHandler:
     def _claims(self, account: Object, spec: Object, bound: Object) -> Object:
         now = int(self._system_fields.now().timestamp())
         own, namespace = account["metadata"], account["metadata"]["namespace"]
+        seconds, warning = spec["expirationSeconds"], {}
+        is_own = set(self._tokens.audiences).issuperset(spec["audiences"])
+        if self._extends and "pod" in bound and is_own and seconds == _EXTENDED:
+            seconds, warning = _LONG, {"warnafter": now + seconds}
         return {
             "aud": spec["audiences"],
-            "exp": now + spec["expirationSeconds"],
+            "exp": now + seconds,
             "iat": now,
             "iss": self._tokens.issuer,
             "jti": self._system_fields.uid(),
@@ -105,6 +117,7 @@ class TokenRequestHandler:
                 "namespace": namespace,
                 **bound,
                 "serviceaccount": {"name": own["name"], "uid": own["uid"]},
+                **warning,
             },
             "nbf": now,
             "sub": f"system:serviceaccount:{namespace}:{own['name']}",

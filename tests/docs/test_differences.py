@@ -80,6 +80,12 @@ SHOWN = {
     "Encryption": "test_flags_that_are_not_supported",
     "Alpha and beta": "test_flags_that_are_not_supported",
     "`/debug/pprof`": "test_profiles",
+    "External signers": "test_every_flag_without_effect_is_named",
+    "Traces": "test_every_flag_without_effect_is_named",
+    "Another time limit": "test_every_flag_without_effect_is_named",
+    "A certificate for forwarded": "tests/apiserver/auth/test_front_proxies.py",
+    "A node port of the service": "test_every_flag_without_effect_is_named",
+    "`--admission-control`": "test_every_flag_without_effect_is_named",
     "The deletion of": "tests/apiserver/aggregation/test_aggregated_servers.py",
     "CRDs have no": "test_definitions_without_registrations",
     "OpenAPI version 3": "tests/apiserver/aggregation/test_aggregated_servers.py",
@@ -422,6 +428,15 @@ def test_configurations_that_are_not_supported(tmp_path):
     }
     with pytest.raises(ValueError, match="this server runs in no cluster"):
         authorization.read(config)
+
+
+@pytest.mark.parametrize("name", [*kubeflags.UNSUPPORTED_SWITCHES, *kubeflags.UNSUPPORTED_OPTIONS])
+def test_every_flag_without_effect_is_named(name):
+    text = (ROOT / "docs/differences.md").read_text()
+    section = text.partition("### Flags of kube-apiserver")[2].partition("###")[0]
+    assert f"`--{name}`" in section
+    parsed = flags.parse("kube-apiserver", [f"--{name}=true"], kubeflags.FLAGS)
+    assert [*kubeflags.ignored(parsed).lines()] == [f"NOT SUPPORTED here, without effect: --{name}"]
 
 
 def test_flags_that_are_not_supported(tmp_path):

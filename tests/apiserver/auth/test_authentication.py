@@ -2,6 +2,7 @@
 
 import base64
 import json
+from datetime import timedelta
 
 import pytest
 from cryptography.hazmat.primitives import hashes
@@ -9,6 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from inkube.apiserver.auth import tokenfiles
 from inkube.apiserver.server import APIServer
+from inkube.controllers.clock import FakeClock
+from inkube.schemas.meta import format_time
 
 REVIEW = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -117,6 +120,64 @@ async def test_a_token_of_a_pod_names_its_node_and_outlives_it(ask, node, exists
     }
     await ask("DELETE", f"{NODES}/one")
     assert (await ask("GET", "/readyz", token=token))[0] == 200
+
+
+POD = {
+    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+    "spec": {"serviceAccountName": "bot", "containers": [{"name": "c", "image": "i"}]},
+}  # fmt: skip
+OF_POD = {"boundObjectRef": {"apiVersion": "v1", "kind": "Pod", "name": "a"}}
+
+
+@pytest.mark.parametrize(
+    ("extends", "spec", "is_extended"),
+    [
+        (True, {"expirationSeconds": 3607, **OF_POD}, True),
+        (False, {"expirationSeconds": 3607, **OF_POD}, False),
+        (True, {"expirationSeconds": 3606, **OF_POD}, False),
+        (True, {"expirationSeconds": 3607}, False),
+        (True, {"expirationSeconds": 3607, "audiences": ["elsewhere"], **OF_POD}, False),
+    ],
+)
+async def test_a_token_of_a_pod_is_valid_longer_than_it_is_requested(
+    tmp_path, web_of, extends, spec, is_extended
+) -> None:
+    clock, log = FakeClock(), tmp_path / "audit.log"
+    (tmp_path / "tokens").write_text('root,root,1,"system:masters"\n')
+    async with (
+        APIServer(
+            clock=clock,
+            audit_log=log,
+            token_auth_file=tmp_path / "tokens",
+            service_account_extend_token_expiration=extends,
+        ) as server,
+        web_of(server) as web,
+    ):
+        root = {"Authorization": "Bearer root"}
+        pods = "/api/v1/namespaces/default/pods"
+        for path, body in ((ACCOUNTS, BOT), (pods, POD)):
+            assert (await web.ask("POST", path, body, **root)).code == 201
+        answer = await web.ask("POST", f"{ACCOUNTS}/bot/token", {**TOKEN, "spec": spec}, **root)
+        told = answer.json["status"]
+        payload = told["token"].split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        seconds = spec["expirationSeconds"]
+        assert told["expirationTimestamp"] == format_time(clock.now() + timedelta(seconds=seconds))
+        assert claims["exp"] - claims["iat"] == (365 * 24 * 3600 if is_extended else seconds)
+        warning = claims["iat"] + seconds if is_extended else None
+        assert claims["kubernetes.io"].get("warnafter") == warning
+        if not is_extended:
+            return
+        owner = {"Authorization": f"Bearer {told['token']}"}
+        for later, expected in ((3607, None), (10, 10)):
+            clock.advance(later)
+            await web.ask("GET", "/version", **owner)
+            noted = json.loads(log.read_text().splitlines()[-1])["annotations"]
+            why = f"subject: {claims['sub']}, seconds after warning threshold: {expected}"
+            found = noted.get("authentication.k8s.io/stale-token")
+            assert found == (why if expected else None)
+        clock.advance(365 * 24 * 3600)
+        assert (await web.ask("GET", "/version", **owner)).code == 401
 
 
 async def test_a_token_is_bound_to_the_node_with_the_uid_of_the_request(ask, node) -> None:

@@ -124,6 +124,11 @@ def test_warnings_distinguish_unknown_harmless_and_unsupported_flags(given, line
             "service_account_max_token_expiration",
             3600.0,
         ),
+        (
+            "--service-account-extend-token-expiration=false",
+            "service_account_extend_token_expiration",
+            False,
+        ),
         ("--default-not-ready-toleration-seconds=10", "default_not_ready_toleration_seconds", 10),
     ],
 )

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gzip
+import re
 
 import pytest
 from patience import SECONDS
@@ -69,6 +70,11 @@ async def test_objects_over_the_limit_of_the_store_are_refused(web, boat):
     answer = await web.ask("POST", "/apis/example.com/v1/namespaces/default/boats", large)
     assert answer.code == 500
     assert answer.json["message"] == "etcdserver: request is too large"
+    large = boat("large", any={str(number): "x" * 250_000 for number in range(9)})
+    answer = await web.ask("POST", "/apis/example.com/v1/namespaces/default/boats", large)
+    assert answer.code == 500
+    why = r"rpc error: code = ResourceExhausted desc = trying to send message larger than max \("
+    assert re.match(why + r"225\d{4} vs\. 2097152\)$", answer.json["message"])
 
 
 async def test_chunked_bodies_are_measured_as_they_come(server):
