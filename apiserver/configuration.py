@@ -272,7 +272,8 @@ class ServerOptions:
     tls_sni_cert_key: Sequence[str] = option(
         (),
         "Further certificates and keys (PEM) for clients that ask for a name: FILE,KEY for the "
-        "names in the certificate, or FILE,KEY:NAME,… such as *.example.com.",
+        "names in the certificate, or FILE,KEY:NAME,… such as *.example.com. The server's own "
+        "address is for clients that ask for no name.",
     )
     service_account_max_token_expiration: float = option(
         0.0, "Longest validity of service account tokens in seconds; 0 is no limit.", least=0

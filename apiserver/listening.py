@@ -89,6 +89,8 @@ async def open_listener(
         host, port = worker.address
         name = f"worker {worker.number}"
         door = selfcheck.Door(name, intake.connect, tls is not None, is_private=True)
+    if tls is not None:
+        tls.serve_at(host)
     await selfcheck.check(server, door)
     return Listener(
         host=host,

@@ -36,6 +36,11 @@ def show(obj: Object, empties: Iterable[Empty]) -> Restored:
     return restored
 
 
+def show_written(obj: Object, empties: Iterable[Empty]) -> None:
+    """Restore the empty lists that Go writes, in an object that is not stored."""
+    hide(obj, [each for each in show(obj, empties) if not each.was_null])
+
+
 def hide(obj: Object, restored: Restored) -> None:
     """Remove the restored lists and maps that are still empty, also from copies of their parents
     that the strategy made."""

@@ -30,7 +30,8 @@ class NamedPair(NamedTuple):
     certificate: Path
     key: Path
     names: tuple[str, ...] = ()
-    """`*` is the first label of any name. Without names, those in the certificate."""
+    """`*` is the first label of any name. The address at which the server listens is for clients
+    that ask for no name. Without names, those in the certificate."""
 
 
 def parse_named(text: str) -> NamedPair:
@@ -116,9 +117,15 @@ class FollowingContext(ssl.SSLContext):
         self._clients, self._proxies = _authority(clients), _authority(proxies)
         self._oldest = oldest
         self._trusted: list[str] = []
+        self._address = ""
         self._current = self._new()
         self.on_authorities: list[Callable[[], None]] = []
         """Called after a change of the authorities."""
+
+    def serve_at(self, address: str) -> None:
+        """Let clients that ask for no name see the certificate for the address of the server."""
+        self._address = address
+        self._current = self._new()
 
     def trust(self, authority: str) -> None:
         """Also accept client certificates of an authority, in PEM, on new connections."""
@@ -149,7 +156,7 @@ class FollowingContext(ssl.SSLContext):
     def _new(self) -> tls.Context:
         made = self._of(self._pair.value if self._pair else self._certificate)
         if by_name := self._by_name():
-            made.sni_callback = partial(_choose, by_name)
+            made.sni_callback = partial(_choose, by_name, by_name.get(self._address))
         return made
 
     def _by_name(self) -> dict[str, tls.Context]:
@@ -175,11 +182,16 @@ class FollowingContext(ssl.SSLContext):
 
 
 def _choose(
-    by_name: dict[str, tls.Context], connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext
+    by_name: dict[str, tls.Context],
+    of_address: tls.Context | None,
+    connection: ssl.SSLObject,
+    name: str | None,
+    _: ssl.SSLContext,
 ) -> None:
-    """Continue a handshake with the certificate for a name, as crypto/tls does."""
+    """Continue a handshake with the certificate for a name, as crypto/tls does, or without a name
+    with that for the address (GetConfigForClient in server/dynamiccertificates/tlsconfig.go)."""
     name = (name or "").lower().rstrip(".")
-    found = by_name.get(name) or by_name.get(f"*.{name.partition('.')[2]}")
+    found = by_name.get(name) or by_name.get(f"*.{name.partition('.')[2]}") if name else of_address
     if found is not None:
         connection.context = found
 

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from inkube.apiserver.registry import Request
-from inkube.schemas import golang, sealing
+from inkube.schemas import empties, golang, sealing
 from inkube.schemas.builtin import decoding, protobuf, rules
 from inkube.schemas.meta import GVK
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Empty, Object
 
 Decoded = Object | list[Any]
 _WRITES = ("create", "update")
@@ -73,10 +73,14 @@ def _typed(obj: Object, request: Request) -> Object | None:
         return None
     try:
         if kind == served.gvk:
-            return request.resource.decode(served, obj, None)
-        made = decoding.decode(obj, kind, served.definition.minor).object
-        rules.book(served.definition.minor).defaults(made, kind)
-        return made
+            places: list[Empty] = []
+            made = request.resource.decode(served, obj, None, places)
+            empties.show_written(made, places)
+            return made
+        found = decoding.decode(obj, kind, served.definition.minor)
+        empties.show_written(found.object, found.empties)
+        rules.book(served.definition.minor).defaults(found.object, kind)
+        return found.object
     except golang.DecodeError:
         return None
     except LookupError:  # a kind without a Go type

@@ -18,6 +18,7 @@ from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
 from inkube.schemas.builtin import patch_refusal
+from inkube.schemas.empties import show_written
 from inkube.schemas.golang import DecodeError, gojson, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
@@ -104,13 +105,15 @@ def accept(request: Request, sent: Sent) -> Body:
 
 def accept_kind(request: Request, sent: Object, kind: GVK) -> Object:
     """Check, type and default the object of another kind than the address: a Scale, a Binding, an
-    Eviction. Raises StatusError 400."""
+    Eviction. It is not stored, so lists that Go always writes can be empty. Raises StatusError
+    400."""
     builtin_decoding.check_type(sent, kind)
     try:
         found = builtin_decoding.decode(sent, kind)
     except DecodeError as error:
         raise builtin_decoding.refusal(kind, error) from error
     report_unknown(request, kind, found.unknown)
+    show_written(found.object, found.empties)
     builtin.rules.book(request.resource.definition.minor).defaults(found.object, kind)
     return found.object
 

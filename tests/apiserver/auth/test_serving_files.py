@@ -210,6 +210,22 @@ async def test_clients_see_the_certificate_for_the_name_that_they_ask_for(tmp_pa
         assert await shown(server, "new.test") == ["new.test"]
 
 
+@pytest.mark.parametrize(("host", "is_seen"), [("127.0.0.1", True), ("0.0.0.0", False)])
+async def test_clients_that_ask_for_no_name_see_the_certificate_for_the_address(
+    tmp_path, pair, host, is_seen
+) -> None:
+    """A server at every address shows the usual one."""
+    _, options = pair
+    authority, clients = trustme.CA(), tmp_path / "clients.crt"
+    clients.write_text(text(authority))
+    options |= {"host": host, "client_ca_file": clients}
+    value = f"{write_named(tmp_path, authority, 'at', 'at.test')}:127.0.0.1,a.test"
+    async with APIServer(**options, tls_sni_cert_key=[value]) as server:
+        assert await shown(server, "") == (["at.test"] if is_seen else [])
+        assert await shown(server, "a.test") == ["at.test"]
+        assert await shown(server, "b.test") == []
+
+
 @pytest.mark.parametrize(
     ("value", "why"),
     [

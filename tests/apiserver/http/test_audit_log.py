@@ -119,6 +119,37 @@ async def test_token_requests_are_logged_as_they_are_read(tmp_path, web_of):
     assert (owner["apiVersion"], owner["subresource"]) == ("authentication.k8s.io/v1", "token")
 
 
+@pytest.mark.parametrize(("audiences", "is_owned"), [([], True), (None, False)])
+@pytest.mark.asyncio
+async def test_empty_audiences_of_a_token_request_have_an_owner(
+    tmp_path, web_of, audiences, is_owned
+):
+    """As in kube-apiserver 1.36.2: an object that is not stored keeps the lists that Go writes."""
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    _, event = await asked(
+        tmp_path,
+        web_of,
+        {"rules": [{"level": "RequestResponse"}]},
+        ("POST", path, {"metadata": {"name": "bot"}}),
+        ("POST", f"{path}/bot/token", {"spec": {"audiences": audiences}}),
+    )
+    assert event["requestObject"]["spec"]["audiences"] == audiences
+    [owner] = event["responseObject"]["metadata"]["managedFields"]
+    assert ("f:audiences" in owner["fieldsV1"]["f:spec"]) == is_owned
+
+
+@pytest.mark.parametrize("rules", [[], None])
+@pytest.mark.asyncio
+async def test_an_empty_list_that_go_writes_is_logged(tmp_path, web_of, rules):
+    path = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    role = {"metadata": {"name": "a"}, "rules": rules}
+    [event] = await asked(
+        tmp_path, web_of, {"rules": [{"level": "RequestResponse"}]}, ("POST", path, role)
+    )
+    assert event["requestObject"]["rules"] == rules
+    assert event["responseObject"]["rules"] is None
+
+
 def test_a_connect_request_has_its_target_as_uri():
     request = make_mocked_request("CONNECT", "/api/v1/pods?a=b&access_token=x")
     assert requests.loggable_target(request) == "/api/v1/pods?a=b&access_token=REDACTED"
