@@ -1,8 +1,10 @@
 """`inkube explore`: find the bugs of a controller before its users do."""
 
 import asyncio
+import contextlib
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -11,13 +13,16 @@ from typing import Any
 
 import click
 
-from inkube.apiserver import explore, manifests
+from inkube.apiserver import explore, manifests, process
+from inkube.apiserver.commands import failures
 from inkube.apiserver.explore import (
     Command,
+    Exploration,
     ExplorationError,
     Finding,
     Limits,
     Plan,
+    Scenario,
     Suite,
     replays,
     reports,
@@ -27,7 +32,13 @@ from inkube.apiserver.testing import statepages
 from inkube.storage import wholefiles
 
 _PATH = click.Path(path_type=Path, exists=True)
+_PATH_OF_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+_SCENARIO = click.Argument(["scenario"])
+"""The first word without `--objects`, as errors call it."""
 _FORMATS = ("text", "json", "junit", "sarif", "pytest")
+_STOPS = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+"""Ctrl+C, the end of a job in CI, and a closed terminal. Controllers have sessions of their own, so
+none of these reaches them."""
 _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "objects", "time")
 
 
@@ -38,7 +49,13 @@ _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "obj
 @click.option("--suite", is_flag=True, help="COMMAND runs tests, and its exit code is the judge.")
 @click.option("--agent", multiple=True, help="With --suite: user agents to disturb, as patterns.")
 @click.option("--workloads", is_flag=True, help="Run Deployments and Pods on simulated nodes.")
-@click.option("--budget", type=float, default=60.0, show_default=True, help="Seconds for all runs.")
+@click.option(
+    "--budget",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds for all runs.",
+)
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True,
               help="Runs at the same time.")  # fmt: skip
 @click.option("--only", multiple=True, help="Run the plans whose names match these patterns.")
@@ -87,6 +104,7 @@ def explore_command(
         inkube explore --suite -- pytest tests
 
     The exit code is 1 if a plan shows a fault, and 2 if the controller does not work without any.
+    An interrupt ends the runs, and the report shows what was found before.
     """
     try:
         if suite:
@@ -98,19 +116,20 @@ def explore_command(
         elif objects:
             chosen = scenarios.of_objects(objects, Command(words), definitions, workloads=workloads)
         elif words:
-            chosen = scenarios.read(Path(words[0]), words[1:])
+            chosen = scenarios.read(_PATH_OF_FILE.convert(words[0], _SCENARIO, None), words[1:])
         else:
             raise click.UsageError("give the file of a scenario, or --objects and a command")
         if not words:
             raise click.UsageError("give the command of the controller after `--`")
         limits["categories"] = frozenset(categories)
-        found = explore.explore(chosen, Limits(**limits), _progress)
+        found = asyncio.run(_explored(chosen, Limits(**limits)))
     except (explore.ScenarioError, manifests.ManifestError, ExplorationError, OSError) as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {failures.text(error).rstrip()}", err=True)
         sys.exit(2)
     if output is not None:
-        for finding in found.findings:
-            _keep(finding, output)
+        with failures.reported():
+            for number, finding in enumerate(found.findings):
+                _keep(finding, _name(finding, found.findings[:number]), output)
     if shape == "json":
         click.echo(json.dumps(reports.document(found), indent=2))
     elif shape == "junit":
@@ -126,6 +145,24 @@ def explore_command(
         click.echo(reports.text(found, again))
     if found.findings:
         sys.exit(1)
+    if found.is_interrupted:
+        sys.exit(failures.INTERRUPTED)
+
+
+async def _explored(scenario: Scenario, limits: Limits) -> Exploration:
+    """Explore until the end, or until a signal: then the report contains what was found before, and
+    no controller is left. Raises the errors of `explore`."""
+    found = Exploration()
+    stop = process.eventloop.Stop(_STOPS)
+    work = asyncio.create_task(explore.explore_into(found, scenario, limits, _progress))
+    await stop.or_done(work)
+    if not work.done():
+        found.is_interrupted = True
+        click.echo("interrupted: ending the controllers", err=True)
+        work.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await work
+    return found
 
 
 def _progress(done: int, total: int, plan: Plan, finding: Finding | None) -> None:
@@ -135,10 +172,16 @@ def _progress(done: int, total: int, plan: Plan, finding: Finding | None) -> Non
         click.echo(f"[{done}/{total}] {plan.name}: {mark}", err=True)
 
 
-def _keep(finding: Finding, folder: Path) -> None:
+def _name(finding: Finding, before: Sequence[Finding]) -> str:
+    """Return the name of a finding for files, which none of those before it has."""
+    name = replays.name(finding)
+    same = sum(replays.name(each) == name for each in before)
+    return f"{name}_{same + 1}" if same else name
+
+
+def _keep(finding: Finding, name: str, folder: Path) -> None:
     """Save a finding: its end state as a snapshot and as a page, and what repeats it."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = replays.name(finding)
     wholefiles.write(folder / f"{name}.yaml", replays.scenario(finding))
     wholefiles.write(folder / f"test_{name}.py", replays.tests([finding]))
     state = finding.result.snapshot if finding.result is not None else None

@@ -155,7 +155,7 @@ def _save(out: Path, saved: savedplans.SavedPlan) -> None:
     try:
         savedplans.save(out, saved)
     except OSError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(failures.text(error)) from error
     if saved.plan.exit_code != 1:
         click.echo(f"to apply it: inkube plan --apply {out}", err=True)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from inkube.apiserver.access import security
-from inkube.apiserver.commands import ports
+from inkube.apiserver.commands import failures, ports
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import is_loopback
 from inkube.storage import errors as storage_errors
@@ -37,8 +37,8 @@ def of_start(error: Exception, options: Options) -> Problem:
         text = f"port {options.port} of {options.host} is taken"
         return Problem(f"{text} by {who}" if who else text, _other_port(options))
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return Problem(f"{error.filename}: {error.strerror}", _another_folder(error))
-    return Problem(str(error), _remedies(error, options))
+        return Problem(failures.text(error), _another_folder(error))
+    return Problem(failures.text(error), _remedies(error, options))
 
 
 def _is_port_in_use(error: OSError) -> bool:

@@ -16,6 +16,7 @@ from inkube.apiserver.explore.controllers import Suite as Suite
 from inkube.apiserver.explore.exploring import Exploration as Exploration
 from inkube.apiserver.explore.exploring import Limits as Limits
 from inkube.apiserver.explore.exploring import explore as explore
+from inkube.apiserver.explore.exploring import explore_into as explore_into
 from inkube.apiserver.explore.invariants import Rule as Rule
 from inkube.apiserver.explore.invariants import rule as rule
 from inkube.apiserver.explore.judges import Finding as Finding

@@ -74,16 +74,28 @@ class Command:
         for name in ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
             environment.pop(name, None)  # clients prefer these to a kubeconfig
         with log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                *self.words,
-                cwd=self.folder,
-                env=environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-            )
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self.words,
+                    cwd=self.folder,
+                    env=environment,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise _unstarted(self, error) from error
         return _Process(process)
+
+
+def _unstarted(command: Command, error: OSError) -> OSError:
+    """Return why the program of a command cannot be started."""
+    word, folder = command.words[0], command.folder.absolute()
+    if isinstance(error, FileNotFoundError):
+        where = f"in the folder {folder}" if os.path.dirname(word) else "on PATH"
+        return OSError(f"cannot start {word!r}: there is no such program {where}")
+    return OSError(f"cannot start {word!r}: {(error.strerror or str(error)).lower()}")
 
 
 @dataclass(frozen=True, slots=True)

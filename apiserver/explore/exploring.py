@@ -61,6 +61,8 @@ class Exploration:
     failed: list[tuple[Plan, str]] = field(default_factory=list)
     """Plans that could not be carried out, and why."""
     seconds: float = 0.0
+    is_interrupted: bool = False
+    """Whether it ended before its budget was used up, because somebody stopped it."""
 
     @property
     def plans(self) -> int:
@@ -76,10 +78,20 @@ def explore(
 ) -> Exploration:
     """Explore a scenario in a new event loop. Raises ExplorationError, ManifestError,
     OSError."""
-    return asyncio.run(_explore(scenario, limits, progress))
+    return asyncio.run(_explored(scenario, limits, progress))
 
 
-async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Exploration:
+async def _explored(scenario: Scenario, limits: Limits, progress: Progress) -> Exploration:
+    found = Exploration()
+    await explore_into(found, scenario, limits, progress)
+    return found
+
+
+async def explore_into(
+    found: Exploration, scenario: Scenario, limits: Limits, progress: Progress
+) -> None:
+    """Explore a scenario, and add what is found to an empty exploration. If this is cancelled, it
+    contains what was found before. Raises ExplorationError, ManifestError, OSError."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="inkube-explore-")))
         runner = runners.runner(scenario, folder)
@@ -87,12 +99,15 @@ async def _explore(scenario: Scenario, limits: Limits, progress: Progress) -> Ex
         first = await references.undisturbed(scenario, runner, start)
         second = await references.undisturbed(scenario, runner, start)
         expected = references.expected(first, second)
-        explorer = _Explorer(runner, start, limits, expected)
+        explorer = _Explorer(runner, start, limits, expected, found)
         plans = _chosen(_plans(scenario, runner, limits, first, second), limits)
-        found = await explorer.all(plans, progress)
         fails = shrinking.Fails(folder, expected.masked)
-        found.findings = await shrinking.shrunk(scenario, found.findings, fails, limits.shrink)
-        return found
+        try:
+            await explorer.all(plans, progress)
+            found.findings = await shrinking.shrunk(scenario, found.findings, fails, limits.shrink)
+        except asyncio.CancelledError:  # without smaller cases, which take time
+            found.findings = await shrinking.shrunk(scenario, found.findings, fails, 0)
+            raise
 
 
 def _plans(
@@ -121,12 +136,17 @@ def _placed(plan: Plan, derived: Sequence[Plan]) -> Plan:
 
 
 def _chosen(plans: Sequence[Plan], limits: Limits) -> list[Plan]:
+    """Return the selected plans. Raises ExplorationError if there are none, because a run that
+    tries nothing finds nothing."""
     chosen = [
         plan
         for plan in plans
         if (not limits.only or any(fnmatch.fnmatchcase(plan.name, each) for each in limits.only))
         and (not limits.categories or plan.category in limits.categories)
     ]
+    if plans and not chosen:
+        asked = ", ".join([*map(repr, limits.only), *sorted(limits.categories)])
+        raise ExplorationError(f"none of {len(plans)} plans matches {asked}: {plans[0].name!r}, …")
     if limits.seed is not None:
         random.Random(limits.seed).shuffle(chosen)  # noqa: S311 # to be the same again
     return chosen[: limits.most]
@@ -143,15 +163,23 @@ def _named_apart(plans: Sequence[Plan]) -> Iterator[Plan]:
 
 
 class _Explorer:
-    def __init__(self, runner: Runner, start: Snapshot, limits: Limits, expected: Expected) -> None:
+    def __init__(
+        self,
+        runner: Runner,
+        start: Snapshot,
+        limits: Limits,
+        expected: Expected,
+        exploration: Exploration,
+    ) -> None:
         self._runner = runner
         self._start = start
         self._limits = limits
         self._ways = OtherWays(runner, start, expected)
-        self._exploration = Exploration()
+        self._exploration = exploration
 
-    async def all(self, plans: Sequence[Plan], progress: Progress) -> Exploration:
-        """Run all plans until the budget is used up."""
+    async def all(self, plans: Sequence[Plan], progress: Progress) -> None:
+        """Run all plans until the budget is used up. If this is cancelled, the plans that did not
+        end are left out."""
         began = time.monotonic()
         pending = iter(plans)
 
@@ -160,7 +188,11 @@ class _Explorer:
                 if self._is_over(time.monotonic() - began):
                     self._exploration.left_out.append(plan)
                     continue
-                finding = await self._plan(plan)
+                try:
+                    finding = await self._plan(plan)
+                except asyncio.CancelledError:
+                    self._exploration.left_out.append(plan)
+                    raise
                 progress(
                     self._exploration.plans - len(self._exploration.left_out),
                     len(plans),
@@ -168,13 +200,15 @@ class _Explorer:
                     finding,
                 )
 
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(max(1, self._limits.jobs)):
-                tasks.create_task(work())
-        order = {plan.name: number for number, plan in enumerate(plans)}
-        self._exploration.findings.sort(key=lambda finding: order[finding.plan.name])
-        self._exploration.seconds = time.monotonic() - began
-        return self._exploration
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(max(1, self._limits.jobs)):
+                    tasks.create_task(work())
+        finally:
+            self._exploration.left_out += pending
+            order = {plan.name: number for number, plan in enumerate(plans)}
+            self._exploration.findings.sort(key=lambda finding: order[finding.plan.name])
+            self._exploration.seconds = time.monotonic() - began
 
     def _is_over(self, seconds: float) -> bool:
         if self._limits.exit_first and any(each.is_certain for each in self._exploration.findings):

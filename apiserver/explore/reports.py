@@ -49,7 +49,8 @@ def summary(exploration: Exploration) -> str:
     if exploration.not_struck:
         said.append(f"{len(exploration.not_struck)} did not take place")
     if exploration.left_out:
-        said.append(f"{len(exploration.left_out)} left out: raise --budget")
+        why = "interrupted" if exploration.is_interrupted else "raise --budget"
+        said.append(f"{len(exploration.left_out)} left out: {why}")
     return ", ".join(said)
 
 

@@ -328,7 +328,9 @@ class _Run(SteppedRun):
         deadline = time.monotonic() + patience.limit(START_SECONDS)
         while not self._server.streams.open() and len(self._log.requests) == before:
             if self._running.exit_code is not None:
-                raise OSError(f"the controller ended at its start, with {self._running.exit_code}")
+                raise OSError(
+                    f"the controller ended at its start, with exit code {self._running.exit_code}"
+                )
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the controller sent no request in {START_SECONDS:g} s")
             await asyncio.sleep(POLL_SECONDS / 5)

@@ -98,7 +98,11 @@ class Scenario:
 def read(path: Path, command: Sequence[str] = ()) -> Scenario:
     """Return the scenario of a file. A `command` takes precedence over its controller. Raises
     ScenarioError, OSError."""
-    return _parsed(path.read_text(), str(path), path.parent, command, None)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{path}: no text in UTF-8") from error
+    return _parsed(text, str(path), path.parent, command, None)
 
 
 def parse(text: str, controller: Controller | InProcess | Suite | None = None) -> Scenario:
@@ -115,8 +119,11 @@ def _parsed(
     controller: Controller | InProcess | Suite | None,
 ) -> Scenario:
     try:
-        described = _File.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as error:
+        value = yaml.safe_load(text)
+        if not isinstance(value, dict):
+            raise ScenarioError(f"{source}: a scenario is a mapping with steps and a controller")
+        described = _File.model_validate(value)
+    except (yaml.YAMLError, RecursionError) as error:
         raise ScenarioError(f"{source}: {error}") from error
     except ValidationError as error:
         raise ScenarioError(f"{source}: {_first(error)}") from error

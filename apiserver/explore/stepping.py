@@ -79,7 +79,7 @@ class SteppedRun:
         try:
             yield
         except (StatusError, ManifestError, OSError, TimeoutError) as error:
-            result.error = f"{type(error).__name__}: {error}"
+            result.error = str(error) or type(error).__name__
             result.is_refused = isinstance(error, StatusError | ManifestError)
 
     def _is_as_expected(self, index: int) -> bool:

@@ -45,6 +45,12 @@ class Stop:
     def _receive(self) -> None:
         (self._repeated if self.requested.is_set() else self.requested).set()
 
+    async def or_done(self, work: "asyncio.Future[Any]") -> None:
+        """Wait for a signal, or for the end of a task."""
+        waiting = asyncio.create_task(self.requested.wait())
+        await asyncio.wait({work, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+
     async def finish(self, stop: Callable[[float], Awaitable[None]]) -> None:
         """Stop a server (`APIServer.stop`) after its running requests. They have as long as in
         kube-apiserver, and end at a second signal (apiserver/pkg/server/genericapiserver.go)."""

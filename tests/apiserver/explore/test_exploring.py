@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from inkube.apiserver.cli import main
 from inkube.apiserver.explore import (
+    ExplorationError,
     Limits,
     Scenario,
     ScenarioError,
@@ -124,6 +125,10 @@ def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
         ("controller: a\nsteps: [{advance: 1}]\nnope: 1", "nope: "),
         ("steps: [{advance: 1}]", "name the command of a controller"),
         ("controller: [", "while parsing"),
+        ("[" * 5000, "maximum recursion"),
+        ("", "a scenario is a mapping"),
+        ("- a", "a scenario is a mapping"),
+        ("a: \udcff", "no text in UTF-8"),
         ("controller: a\nsteps: [{advance: 1}]\nrules: [{name: r, cel: 'object.'}]", "rules: r: "),
         (
             "controller: a\nsteps: [{advance: 1}]\nplans: [{name: p, step: 1}]",
@@ -133,18 +138,38 @@ def test_nothing_is_found_in_a_controller_that_compares(reconcile, steps):
 )
 def test_an_unreadable_scenario_is_reported_with_its_member(text, why, tmp_path):
     path = tmp_path / "scenario.yaml"
-    path.write_text(text)
+    path.write_bytes(text.encode(errors="surrogateescape"))
     with pytest.raises(ScenarioError, match=why) as raised:
         scenarios.read(path)
     assert str(path) in str(raised.value)
 
 
-def test_a_controller_that_does_not_start_is_an_error_of_usage(tmp_path):
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--objects map.yaml -- false", "the controller ended at its start, with exit code 1"),
+        ("--objects map.yaml -- nowhere", "cannot start 'nowhere': there is no such program on"),
+        ("--objects map.yaml -- ./no", "cannot start './no': there is no such program in the fold"),
+        ("--objects map.yaml -- ./map.yaml", "cannot start './map.yaml': permission denied"),
+        ("--suite -- nowhere", "cannot start 'nowhere': there is no such program on PATH"),
+        ("nowhere.yaml", "File 'nowhere.yaml' does not exist."),
+        (".", "File '.' is a directory."),
+        ("--objects nowhere.yaml -- true", "Path 'nowhere.yaml' does not exist."),
+        ("--budget -1 map.yaml", "-1.0 is not in the range x>=0."),
+    ],
+)
+def test_what_cannot_be_explored_is_an_error_of_usage(words, why, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "map.yaml").write_text(json.dumps({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
     }))  # fmt: skip
-    done = CliRunner().invoke(
-        main, ["explore", "--objects", str(tmp_path / "map.yaml"), "--", "false"]
-    )
+    done = CliRunner().invoke(main, ["explore", *words.split()])
     assert done.exit_code == 2
-    assert "the controller ended at its start" in done.output
+    assert why in done.stderr
+    assert "Errno" not in done.stderr
+
+
+def test_plans_of_which_none_is_selected_are_an_error():
+    limits = Limits(300, only=["nothing *"])
+    with pytest.raises(ExplorationError, match=r"none of \d+ plans matches 'nothing \*'"):
+        explore(scenario(gardens.right, CREATE), limits)

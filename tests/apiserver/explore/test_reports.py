@@ -1,6 +1,7 @@
 """Findings as files, as reports for programs, and as tests of pytest."""
 
 import asyncio
+import dataclasses
 import json
 
 import camps
@@ -31,7 +32,12 @@ def found():
 @pytest.fixture
 def run(found, monkeypatch, tmp_path):
     """The command, with an exploration that has taken place."""
-    monkeypatch.setattr(explore, "explore", lambda *given: found)
+
+    async def explore_into(exploration, *given):
+        for each in dataclasses.fields(found):
+            setattr(exploration, each.name, getattr(found, each.name))
+
+    monkeypatch.setattr(explore, "explore_into", explore_into)
     path = tmp_path / "scenario.yaml"
     path.write_text("controller: a\nsteps: [{advance: 1}]")
     return lambda *words: CliRunner().invoke(main, ["explore", str(path), *words])
@@ -48,10 +54,20 @@ def test_a_finding_is_kept_as_a_state_a_page_a_scenario_and_a_test(run, tmp_path
     assert [plan.name for plan in again.plans] == [PLAN]
 
 
-async def test_the_state_of_a_finding_can_be_loaded(run, tmp_path):
-    await asyncio.to_thread(run, "--output", str(tmp_path / "out"))
-    state = await snapshots.load(tmp_path / "out" / f"{FILE}.db")
+def test_the_state_of_a_finding_can_be_loaded(run, tmp_path):
+    run("--output", str(tmp_path / "out"))
+    state = asyncio.run(snapshots.load(tmp_path / "out" / f"{FILE}.db"))
     assert any("/configmaps/default/a" in record.key for record in state.log.records)
+
+
+def test_findings_with_the_same_name_have_files_of_their_own(run, found, tmp_path, monkeypatch):
+    monkeypatch.setattr(found, "findings", [*found.findings, *found.findings])
+    run("--output", str(tmp_path / "out"))
+    kept = {path.name for path in (tmp_path / "out").iterdir()}
+    assert kept == {
+        *(f"{FILE}{end}" for end in (".db", ".html", ".yaml")), f"test_{FILE}.py",
+        *(f"{FILE}_2{end}" for end in (".db", ".html", ".yaml")), f"test_{FILE}_2.py",
+    }  # fmt: skip
 
 
 def test_sarif_has_a_result_for_each_finding_and_a_rule_for_each_verdict(run):
