@@ -60,11 +60,19 @@ class _Commands(click.Group):
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. A library that is too old is a message without a traceback."""
+        """Run a command. A library that is too old and an error of the system are messages without
+        a traceback. An interrupt has an exit code of its own, because 1 says what was found."""
         try:
             return super().invoke(ctx)
         except lazy.OutdatedLibrary as error:
             raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            raise  # nobody reads the output any more: click ends without a word
+        except OSError as error:
+            raise click.ClickException(commands.failures.text(error)) from error
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(commands.failures.INTERRUPTED)
 
 
 class _Serve(click.Command):

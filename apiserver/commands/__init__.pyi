@@ -1,3 +1,4 @@
+from inkube.apiserver.commands import failures as failures
 from inkube.apiserver.commands import importdump as importdump
 from inkube.apiserver.commands import importing as importing
 from inkube.apiserver.commands import ports as ports

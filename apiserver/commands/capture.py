@@ -8,13 +8,15 @@ import click
 from inkube.apiserver import process
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.commands import failures
-from inkube.apiserver.commands.commonoptions import FILE
+from inkube.apiserver.commands.commonoptions import FILE, KUBECONFIG
 from inkube.apiserver.http import logs
 
 
 @click.command("capture")
 @click.argument("file", type=FILE)
-@click.option("--kubeconfig", type=FILE, help="Kubeconfig of the cluster; default: as for kubectl.")
+@click.option(
+    "--kubeconfig", type=KUBECONFIG, help="Kubeconfig of the cluster; default: as for kubectl."
+)
 @click.option("--context", default="", help="A context of the kubeconfig.")
 @click.option("-r", "--resource", multiple=True, help="A kind or plural to copy; default: all.")
 @click.option("-n", "--namespace", multiple=True, help="Copy only these namespaces.")

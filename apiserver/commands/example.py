@@ -40,7 +40,8 @@ def example_command(name: str | None, folder: Path | None) -> None:
     if target.exists() and any(target.iterdir()):
         _require_same(source, target, files)
     else:
-        shutil.copytree(source, target, ignore=_BUILT, copy_function=_copy, dirs_exist_ok=True)
+        for file in files:
+            _copy(source / file, target / file)
     for file in files:
         click.echo(target / file)
 
@@ -64,9 +65,10 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from _files(path) if path.is_dir() else [path]
 
 
-def _copy(source: str, target: str) -> None:
+def _copy(source: Path, target: Path) -> None:
     mode = storage.wholefiles.PROGRAM if os.access(source, os.X_OK) else storage.wholefiles.PUBLIC
-    storage.wholefiles.write(target, Path(source).read_bytes(), mode=mode)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    storage.wholefiles.write(target, source.read_bytes(), mode=mode)
 
 
 def names() -> list[str]:

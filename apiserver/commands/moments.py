@@ -17,6 +17,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before cli
     zone."""
 
     name = "revision|time"
+    unknown = "is neither a revision nor a time like 2026-01-31T12:00:00Z"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -29,7 +30,7 @@ class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before cli
         try:
             return datetime.fromisoformat(value).astimezone()
         except ValueError:
-            self.fail(f"{value!r} is neither a revision nor a time like 2026-01-31T12:00:00Z")
+            self.fail(f"{value!r} {self.unknown}")
 
 
 def log_of(data: Path | None, database: str) -> Log:

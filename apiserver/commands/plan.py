@@ -15,7 +15,7 @@ from inkube.apiserver import manifests, plans, sources
 from inkube.apiserver.capture import CaptureScope, Cluster, ClusterError, capture
 from inkube.apiserver.capture import versions as captured
 from inkube.apiserver.commands import failures
-from inkube.apiserver.commands.commonoptions import CLUSTER_DATA, FILE
+from inkube.apiserver.commands.commonoptions import CLUSTER_DATA, FILE, KUBECONFIG
 from inkube.apiserver.manifests import Manifest, ManifestError
 from inkube.apiserver.plans import Applied, Outcome, Plan, PlanError, PlanOptions, savedplans
 from inkube.apiserver.validate import InputError, files
@@ -40,7 +40,7 @@ _OF_APPLY = frozenset({"saved", "target", "kubeconfig"})
     metavar="CONTEXT",
     help="Read a live cluster instead, with kubectl and this context of its kubeconfig.",
 )
-@click.option("--kubeconfig", type=FILE, help="The kubeconfig for it.")
+@click.option("--kubeconfig", type=KUBECONFIG, help="The kubeconfig for it.")
 @click.option("-n", "--namespace", default="default", help="The namespace of objects without one.")
 @click.option("--as", "user", default="", metavar="USER", help="Check what RBAC permits this user.")
 @click.option("--as-group", "groups", multiple=True, metavar="GROUP", help="A group of this user.")

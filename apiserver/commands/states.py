@@ -25,6 +25,7 @@ class StateName(moments.Moment):
     """A revision, a time, or a path."""
 
     name = "revision|time|source"
+    unknown = "does not exist, and is neither a revision nor a time like 2026-01-31T12:00:00Z"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return a revision, a time with a time zone, or a path. Raises click.BadParameter."""

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from inkube.apiserver import validate
-from inkube.apiserver.commands import terminal
+from inkube.apiserver.commands import failures, terminal
 from inkube.apiserver.manifests import EditedFiles
 from inkube.apiserver.validate import InputError, Plan, Result, reports
 from inkube.schemas import releases
@@ -161,7 +161,13 @@ def validate_command(files: tuple[str, ...], **values: Any) -> None:
         traceback.print_exc()
         click.echo("inkube validate has a defect: please report it with the lines above", err=True)
         sys.exit(INTERNAL)
-    _show(result, values)
+    try:
+        _show(result, values)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # exit code 1 would say that there are findings
+        why = failures.text(error)
+        raise _InputProblem(f"the report cannot be written: {why}") from error
     if edited is not None:
         _watch(edited, plan, values)
     if result.errors:

@@ -80,6 +80,8 @@ class Input(NamedTuple):
 def inputs(source: Path | None, budget: Budget, findings: Findings) -> Iterator[Input]:
     """Yield the files of a source; None is standard input. Raises DumpError, OSError."""
     if source is None:
+        if sys.stdin is None:
+            raise DumpError("standard input is closed: name a file or a folder instead of -")
         with tempfile.TemporaryFile() as spool:
             shutil.copyfileobj(_counted(sys.stdin.buffer, Budget(budget.limit)), spool, 2**20)
             spool.seek(0)

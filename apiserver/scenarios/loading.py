@@ -124,12 +124,12 @@ def of_kubeconfig(path: Path) -> Remote:
         context = _named(config["contexts"], config["current-context"])["context"]
         cluster = _named(config["clusters"], context["cluster"])["cluster"]
         user = _named(config.get("users") or [], context.get("user", "")).get("user") or {}
+        authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
+        return Remote(cluster["server"], user.get("token", ""), authority)
     except OSError as error:
         raise Unloadable(f"{path}: {error.strerror}; name a server by --server URL") from error
-    except (yaml.YAMLError, KeyError, TypeError) as error:
+    except (yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise Unloadable(f"{path} is not a kubeconfig") from error
-    authority = b64decode(cluster.get("certificate-authority-data", "")).decode()
-    return Remote(cluster["server"], user.get("token", ""), authority)
 
 
 def _named(entries: Sequence[Any], name: str) -> Any:

@@ -95,6 +95,8 @@ def _opened(file: File) -> io.BufferedReader:
 
 def _of_path(path: str, patterns: tuple[str, ...]) -> Iterator[File]:
     if path == STDIN:
+        if sys.stdin is None:
+            raise InputError("standard input is closed: name a file instead of -")
         yield File(path, is_named=True, content=sys.stdin.buffer.read(MOST + 1))
     elif os.path.isdir(path):
         yield from (File(each, is_named=False) for each in _walk(Path(path), patterns))

@@ -198,7 +198,7 @@ async def test_files_that_are_no_certificates_are_named(tmp_path):
         ("text.pem", "key.pem", "text.pem contains no certificate"),
         ("chain.pem", "text.pem", "text.pem holds no private key"),
         ("chain.pem", "other.pem", "other.pem is not the private key of chain.pem"),
-        ("chain.pem", "missing.pem", "missing.pem: No such file"),
+        ("chain.pem", "missing.pem", "missing.pem: no such file"),
     ]:
         code, text = await failed(
             tmp_path, "--in-memory", "--tls-cert-file", chain, "--tls-private-key-file", key
