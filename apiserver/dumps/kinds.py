@@ -11,6 +11,7 @@ from inkube.apiserver.dumps.findings import Findings, Unread
 from inkube.apiserver.dumps.staging import KindName, SeenKind, Staging
 from inkube.apiserver.registry import keys
 from inkube.schemas import builtin, crds, versions
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Object
 
 CRD = KindName("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -42,8 +43,12 @@ class Kinds:
         self._kinds = dict(_built_in())
         self.generated: list[Object] = []
         """The definitions of kinds without one."""
+        self._unusable = set[str]()
+        """The names of definitions that a server could not have accepted."""
         for found in staging.objects(CRD):
             self._define(found.object)
+        for unusable in sorted(self._unusable):
+            findings.add("a definition without the members that every definition has", unusable)
         for name, seen in staging.kinds.items():
             if name not in self._kinds and seen.count:
                 self._make(name, seen, findings)
@@ -61,6 +66,8 @@ class Kinds:
         kind = self._kinds.get(name)
         if kind is None:
             raise Unread(f"the kind {name.kind}, which no server of this version knows")
+        if name == CRD and obj["metadata"]["name"] in self._unusable:
+            raise Unread("a definition without the members that every definition has")
         if name == CRD and not obj.get("status"):
             obj = _accepted(obj, self._now)
         if kind.api_version:
@@ -71,13 +78,14 @@ class Kinds:
         return kind.prefix + path, obj
 
     def _define(self, crd: Object) -> None:
-        spec = crd.get("spec")
-        if crd.get("apiVersion") != f"{CRD.group}/v1" or not isinstance(spec, dict):
+        if crd.get("apiVersion") != f"{CRD.group}/v1":
             return
-        names = spec.get("names") or {}
-        if isinstance(names.get("kind"), str) and isinstance(names.get("plural"), str):
-            name = KindName(str(spec.get("group", "")), names["kind"])
-            self._kinds.setdefault(name, Stored(keys.prefix(names["plural"], name.group)))
+        if not _is_usable(crd):
+            self._unusable.add(crd["metadata"]["name"])
+            return
+        names = crd["spec"]["names"]
+        name = KindName(crd["spec"]["group"], names["kind"])
+        self._kinds.setdefault(name, Stored(keys.prefix(names["plural"], name.group)))
 
     def _make(self, name: KindName, seen: SeenKind, findings: Findings) -> None:
         if any((each.group, each.names.kind) == name for each in builtin.definitions()):
@@ -152,6 +160,21 @@ def _definition(name: KindName, plural: str, seen: SeenKind) -> Object:
             ],
         },
     }
+
+
+def _is_usable(crd: Object) -> bool:
+    """Return whether a definition has members of the right types, a group, names and one stored
+    version. A server that starts with it needs no more."""
+    try:
+        spec = crds.decode(crd)[0]["spec"]
+    except DecodeError:
+        return False
+    names = spec.get("names") or {}
+    is_named = spec.get("group") and names.get("kind") and names.get("plural")
+    stored = [each for each in spec.get("versions") or () if each.get("storage")]
+    return (
+        bool(is_named) and len(stored) == 1 and all(each.get("name") for each in spec["versions"])
+    )
 
 
 def _accepted(crd: Object, now: str) -> Object:

@@ -189,6 +189,7 @@ class Loader:
     async def _remove(self, missing: Collection[str], known: Mapping[str, Known]) -> None:
         """Append the deletions of objects that the dump would contain."""
         await self._flush()
+        newest = (await self._log.horizon()).newest
         covered = self._covered()
         for key in sorted(missing):
             if key == keys.CAPTURED:
@@ -199,7 +200,7 @@ class Loader:
             if not is_gone:
                 self.counts.kept += 1
                 continue
-            ((record),) = await self._log.at(Range(key), known[key].revision)
+            ((record),) = await self._log.at(Range(key), newest)
             self._last += 1
             data = self._codec.encode(orjson.loads(record.data), self._last)
             self._records.append(
@@ -210,8 +211,10 @@ class Loader:
                 await self._flush()
 
     def _covered(self) -> list[str]:
-        """Return the prefixes of the kinds that the dump contains, or contains an empty list of."""
-        prefixes = {self._kinds.prefix(name) for name in self._staging.kinds}
+        """Return the prefixes of the kinds that the dump contains, or contains an empty list of:
+        without those of damaged files, which can have contained what is missing."""
+        names = self._staging.kinds.keys() - self._staging.damaged
+        prefixes = {self._kinds.prefix(name) for name in names}
         return sorted(prefixes - {""}, key=len, reverse=True)
 
     def _covers_namespace(self, namespace: str) -> bool:

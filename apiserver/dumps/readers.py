@@ -12,9 +12,10 @@ from inkube.apiserver.dumps import etcd, inputs, layouts, texts
 from inkube.apiserver.dumps.findings import Findings, Unread
 from inkube.apiserver.dumps.inputs import Input
 from inkube.apiserver.dumps.layouts import Place
-from inkube.apiserver.dumps.staging import Staging
+from inkube.apiserver.dumps.staging import KindName, Staging
 from inkube.apiserver.registry import keys
 from inkube.apiserver.subresources import recordedlogs
+from inkube.schemas import meta
 from inkube.schemas.objects import Object
 from inkube.storage import Attachments, Range, StorageError
 
@@ -42,6 +43,10 @@ class Reader:
         self._target = target
         self._findings = findings
         self._tools: Counter[str] = Counter()
+        self._kinds = set[KindName]()
+        """The kinds of the file that is read."""
+        self._is_damaged = False
+        """Whether a part of that file cannot be read."""
         self.objects = self.logs = 0
         self.kubernetes = ""
         """The version of the API server, if a file of the dump says it."""
@@ -53,10 +58,11 @@ class Reader:
 
     async def read(self, source: Input) -> None:
         """Read one file. Raises DumpError, OSError, sqlite3.Error."""
+        self._kinds, self._is_damaged = set(), False
         try:
             await self._read(source)
         except Unread as error:
-            self._findings.add(str(error), source.path)
+            self._unread(error, source.path)
 
     async def _read(self, source: Input) -> None:
         head = source.head
@@ -87,13 +93,17 @@ class Reader:
     def _objects(self, source: Input, place: Place) -> None:
         has_objects = False
         for value in texts.values(source.stream):
-            if isinstance(value, texts.LogText):
+            if isinstance(value, Unread):
+                self._unread(value, source.path)
+            elif isinstance(value, texts.LogText):
                 self._tools[layouts.CLUSTER_INFO] += 1
                 self._named_log(value)
             elif texts.is_list(value):
                 has_objects = True
                 kind = str(value.get("kind") or "List").removesuffix("List")
-                self._target.staging.cover(value.get("apiVersion") or "", kind)
+                api_version = value.get("apiVersion") or ""
+                self._note(api_version, kind)
+                self._target.staging.cover(api_version, kind)
             else:
                 has_objects |= self._object(_completed(value, place), place.plural, source.path)
         if has_objects and place.tool:
@@ -105,8 +115,22 @@ class Reader:
         except Unread as error:
             self._findings.add(str(error), path)
             return False
+        self._note(value["apiVersion"], value["kind"])
         self.objects += 1
         return True
+
+    def _note(self, api_version: str, kind: str) -> None:
+        """Remember a kind of the file that is read."""
+        name = KindName(meta.split_api_version(api_version)[0], kind)
+        self._kinds.add(name)
+        if self._is_damaged:
+            self._target.staging.damaged.add(name)
+
+    def _unread(self, reason: Unread, path: str) -> None:
+        """Note that a part of the file that is read is left out."""
+        self._findings.add(str(reason), path)
+        self._is_damaged = True
+        self._target.staging.damaged |= self._kinds
 
     def _named_log(self, log: texts.LogText) -> None:
         place = Place(namespace=log.namespace, pod=log.pod, container=log.container)

@@ -15,6 +15,7 @@ import orjson
 from inkube.apiserver.dumps.findings import Unread
 from inkube.schemas import meta
 from inkube.schemas.golang import DecodeError, rfc3339
+from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 
 KINDS = 20_000
@@ -71,6 +72,8 @@ class Staging:
         self._rows: list[tuple[Any, ...]] = []
         self._size = 0
         self.kinds: dict[KindName, SeenKind] = {}
+        self.damaged: set[KindName] = set()
+        """The kinds of the files of which a part could not be read."""
         self.namespaces: set[str] = set()
         """The namespaces of objects, and those that the dump itself contains."""
         self.newest = ""
@@ -94,6 +97,8 @@ class Staging:
         if not isinstance(namespace, str) or "/" in namespace or "/" in name:
             raise Unread(f"a {kind} whose name or namespace is no name")
         group, version = meta.split_api_version(api_version)
+        if not self._is_of_an_api(KindName(group, kind), version):
+            raise Unread("an object whose apiVersion or kind is no name")
         self._note(KindName(group, kind), version, namespace, plural)
         if kind == "Namespace" and not group:
             self.namespaces.add(name)
@@ -113,7 +118,8 @@ class Staging:
         """Note a list of a kind, which can be empty."""
         if api_version and kind:
             group, version = meta.split_api_version(api_version)
-            self._note(KindName(group, kind), version, "", "", count=0)
+            if self._is_of_an_api(KindName(group, kind), version):  # else its objects are named
+                self._note(KindName(group, kind), version, "", "", count=0)
 
     def objects(self, name: KindName | None = None) -> Iterator[Staged]:
         """Yield the objects, of one kind or of all kinds, by resource version; those without one
@@ -130,6 +136,16 @@ class Staging:
         self._flush()
         count: int = self._connection.execute("SELECT count(*) FROM object").fetchone()[0]
         return count
+
+    def _is_of_an_api(self, name: KindName, version: str) -> bool:
+        """Return whether a server could have a kind. Clients refuse all kinds of a server that
+        shows one whose group or version is no name."""
+        seen = self.kinds.get(name)
+        if seen is not None and version in seen.versions:
+            return True
+        is_group = not name.group or not names.dns1123_subdomain(name.group)
+        labels = version, name.kind.lower()
+        return is_group and not any(names.dns1035_label(each) for each in labels)
 
     def _note(
         self, name: KindName, version: str, namespace: str, plural: str, count: int = 1

@@ -34,8 +34,14 @@ class LogText:
         self.lines = lines
 
 
-def values(stream: io.BufferedReader) -> Iterator[Object | LogText]:
-    """Yield the values of a stream, items of lists one by one. Raises Unread."""
+Value = Object | LogText | Unread
+"""An object, a log, or the reason why an item or a document cannot be read. What follows it is
+still read."""
+
+
+def values(stream: io.BufferedReader) -> Iterator[Value]:
+    """Yield the values of a stream, items of lists one by one. Raises Unread if the rest of the
+    stream cannot be read."""
     start = stream.peek(4096).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"[", b"="):
         yield from _Json(stream).values()
@@ -61,6 +67,7 @@ class _Head:
 
     def __init__(self) -> None:
         self.api_version = self.kind = ""
+        self._is_whole = True
         self._waiting: list[Object] = []
         self._size = 0
 
@@ -71,11 +78,16 @@ class _Head:
         elif member == "apiVersion" and isinstance(value, str):
             self.api_version = value
 
-    def item(self, value: Any, size: int) -> Iterator[Object]:
+    def unread(self, reason: Unread) -> Iterator[Unread]:
+        """Yield the reason why an item cannot be read."""
+        self._is_whole = False
+        yield reason
+
+    def item(self, value: Any, size: int) -> Iterator[Object | Unread]:
         """Yield an item, or keep it for `waiting`."""
         if not isinstance(value, dict):
-            raise Unread("an item that is no object")
-        if value.get("kind") and value.get("apiVersion"):
+            yield from self.unread(Unread("an item that is no object"))
+        elif value.get("kind") and value.get("apiVersion"):
             yield value
         elif self.kind and self.api_version:
             yield self._complete(value)
@@ -95,9 +107,11 @@ class _Head:
         head = {"apiVersion": self.api_version, "kind": self.kind}
         return {**{name: text for name, text in head.items() if text}, **value}
 
-    def empty(self) -> Object:
-        """Return a list without its items: it says that the dump covers this kind."""
-        return {"apiVersion": self.api_version, "kind": f"{self.kind}List", "items": []}
+    def empty(self) -> Iterator[Object]:
+        """Yield a list without its items: it says that the dump covers this kind, so that missing
+        objects count as deleted. An item that cannot be read is not missing."""
+        if self._is_whole:
+            yield {"apiVersion": self.api_version, "kind": f"{self.kind}List", "items": []}
 
 
 class _Json:
@@ -111,7 +125,7 @@ class _Json:
         self._at = 0
         self._ended = False
 
-    def values(self) -> Iterator[Object | LogText]:
+    def values(self) -> Iterator[Value]:
         """Yield every value. Raises Unread."""
         while char := self._next():
             if char == "{":
@@ -123,7 +137,7 @@ class _Json:
             else:
                 raise Unread("no Kubernetes object")
 
-    def _object(self) -> Iterator[Object | LogText]:
+    def _object(self) -> Iterator[Object | Unread]:
         """Yield an object, or the items of a list."""
         self._at += 1
         found: Object = {}
@@ -149,13 +163,13 @@ class _Json:
         self._at += 1
         if has_items:
             yield from head.waiting()
-            yield head.empty()
+            yield from head.empty()
         elif is_list(found):  # the items are null, as in an empty list of Go
-            yield head.empty()
+            yield from head.empty()
         else:
             yield found
 
-    def _array(self, head: _Head) -> Iterator[Object]:
+    def _array(self, head: _Head) -> Iterator[Object | Unread]:
         self._at += 1
         while (char := self._next()) != "]":
             if char == ",":
@@ -242,7 +256,7 @@ class _Json:
         return LogText(container, namespace, pod, lines())
 
 
-def _yaml(stream: io.BufferedReader) -> Iterator[Object]:
+def _yaml(stream: io.BufferedReader) -> Iterator[Object | Unread]:
     """Yield the objects of YAML documents. Lists are cut at the lines where their items begin."""
     lines = _Lines(stream)
     while not lines.ended:
@@ -270,7 +284,7 @@ class _Lines:
         self.ended = True
 
 
-def _yaml_document(lines: _Lines) -> Iterator[Object]:
+def _yaml_document(lines: _Lines) -> Iterator[Object | Unread]:
     outer: list[bytes] = []
     item: list[bytes] = []
     head, size, inside, dash = _Head(), 0, False, b""
@@ -292,7 +306,11 @@ def _yaml_document(lines: _Lines) -> Iterator[Object]:
             if line.startswith((b"apiVersion:", b"kind:")):
                 _note(head, line)
     yield from _yaml_item(item, head)
-    found = _load(b"".join(outer))
+    try:
+        found = _load(b"".join(outer))
+    except Unread as error:
+        yield error
+        return
     if isinstance(found, list):
         for each in found:
             yield from _Head().item(each, 0)
@@ -305,9 +323,9 @@ def _yaml_document(lines: _Lines) -> Iterator[Object]:
         for each in found.get("items") or ():
             yield from head.item(each, 0)
         yield from head.waiting()
-        yield head.empty()
+        yield from head.empty()
     elif found is not None:
-        raise Unread("no Kubernetes object")
+        yield Unread("no Kubernetes object")
 
 
 def _note(head: _Head, line: bytes) -> None:
@@ -315,11 +333,17 @@ def _note(head: _Head, line: bytes) -> None:
     head.note(name, value.strip().strip("\"'"))
 
 
-def _yaml_item(lines: list[bytes], head: _Head) -> Iterator[Object]:
-    if lines:
-        text = b"".join(lines)
-        for value in _load(text) or ():
-            yield from head.item(value, len(text))
+def _yaml_item(lines: list[bytes], head: _Head) -> Iterator[Object | Unread]:
+    if not lines:
+        return
+    text = b"".join(lines)
+    try:
+        found = _load(text) or ()
+    except Unread as error:
+        yield from head.unread(error)
+        return
+    for value in found:
+        yield from head.item(value, len(text))
 
 
 def _load(text: bytes) -> Any:

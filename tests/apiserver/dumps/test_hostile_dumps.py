@@ -191,3 +191,97 @@ async def test_the_dump_of_kubectl_itself_is_read(form, live, web_of, tmp_path):
     assert identities(there) == {
         name: one for name, one in identities(here).items() if name in there
     }
+
+
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [
+        ("a/b/c", "Foo"), ("a.b/", "Foo"), ("a_b.c/v1", "Foo"), ("a.b/V1", "Foo"),
+        ("a.b/v1", "Fo o"), ("a.b/v1", "Foo/x"), ("v1 ", "ConfigMap"), ("a.b/v1", "1Foo"),
+    ],
+)  # fmt: skip
+async def test_kinds_that_no_api_can_have_are_named_and_not_served(tmp_path, api_version, kind):
+    bad = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}}
+    lists = [{"apiVersion": "v1", "kind": "List", "items": [bad, GOOD]}]
+    lists.append({"apiVersion": api_version, "kind": f"{kind}List", "items": [bad]})
+    (tmp_path / "a.yaml").write_text("\n".join(map(json.dumps, lists)))
+    found = await imported(tmp_path / "a.yaml", tmp_path / "a.db")
+    assert reasons(found) == {"an object whose apiVersion or kind is no name": (2, "a.yaml")}
+    assert found.counts.by_kind == {"ConfigMap": 1}
+
+
+SPEC = {
+    "group": "example.com",
+    "scope": "Cluster",
+    "names": {"kind": "Boat", "plural": "boats"},
+    "versions": [{"name": "v1", "served": True, "storage": True}],
+}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        None, {}, 5, [], {**SPEC, "group": 5}, {**SPEC, "group": ""}, {**SPEC, "names": None},
+        {**SPEC, "names": {"kind": "Boat"}}, {**SPEC, "names": {"kind": 5, "plural": "boats"}},
+        {**SPEC, "versions": None}, {**SPEC, "versions": []}, {**SPEC, "versions": [5]},
+        {**SPEC, "versions": [{"served": True, "storage": True}]},
+        {**SPEC, "versions": [{"name": "v1", "served": True}]},
+        {**SPEC, "conversion": 5}, {**SPEC, "versions": [{**SPEC["versions"][0], "schema": 5}]},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("status", [{}, {"status": {"conditions": [], "storedVersions": ["v1"]}}])
+async def test_definitions_that_no_server_has_accepted_are_named(tmp_path, spec, status):
+    name = {"name": "boats.example.com"}
+    kind = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    boat = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "argo"}}
+    items = [{**kind, "metadata": name, "spec": spec, **status}, boat, GOOD]
+    (tmp_path / "a.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    )
+    found = await imported(tmp_path / "a.json", tmp_path / "a.db")
+    reason = "a definition without the members that every definition has"
+    assert reasons(found) == {reason: (1, "boats.example.com")}
+    assert [*found.generated] == ["boats.example.com"]
+    async with APIServer(data=tmp_path / "a.db", controllers=False) as server:
+        await server.settled()
+        assert (await server.client.get("example.com/v1/boats", "argo"))["kind"] == "Boat"
+
+
+ITEMS = ["null", "5", "[]", '"x"', "true", "{}", '{"kind": "ConfigMap"}', '{"metadata": {}}']
+
+
+@pytest.mark.parametrize("shape", ["json", "yaml", "documents", "lines", "array"])
+async def test_an_item_that_cannot_be_read_hides_no_other(tmp_path, shape):
+    objects = [{**GOOD, "metadata": {"name": f"a{number}"}} for number in range(len(ITEMS) + 1)]
+    texts = list(map(json.dumps, objects))
+    mixed = [text for pair in zip(texts, ITEMS, strict=False) for text in pair] + texts[-1:]
+    (tmp_path / "a").write_text({
+        "json": f'{{"kind": "List", "apiVersion": "v1", "items": [{",".join(mixed)}]}}',
+        "array": f"[{','.join(mixed)}]",
+        "yaml": "apiVersion: v1\nkind: List\nitems:\n" + "".join(f"- {each}\n" for each in mixed),
+        "documents": "a: [\n---\n" + "\n---\n".join(mixed),
+        "lines": "\n".join(each for each in mixed if each.startswith("{")),
+    }[shape])  # fmt: skip
+    found = await imported(tmp_path / "a", tmp_path / "a.db")
+    assert found.counts.by_kind == {"ConfigMap": len(objects)}
+    # null and [] are documents without objects, and one document more cannot be read
+    parts = {"lines": len(ITEMS) - 5, "documents": len(ITEMS) - 2 + 1}
+    assert sum(line.parts for line in found.findings) == parts.get(shape, len(ITEMS))
+
+
+async def test_an_item_that_cannot_be_read_does_not_count_as_deleted(tmp_path):
+    two = [{**GOOD, "metadata": {"name": name, "namespace": "b"}} for name in ("a", "c")]
+    good = {"apiVersion": "v1", "kind": "ConfigMapList", "items": two}
+    (tmp_path / "a.json").write_text(json.dumps(good))
+    await imported(tmp_path / "a.json", tmp_path / "a.db")
+    (tmp_path / "b.json").write_text(
+        json.dumps({**good, "items": [None, {**GOOD, "metadata": {"name": "d", "namespace": "b"}}]})
+    )
+    text = (tmp_path / "b.json").read_text()
+    for damaged in (text, text.replace("null, ", "")[:-3]):
+        (tmp_path / "b.json").write_text(damaged)
+        later = await imported(tmp_path / "b.json", tmp_path / "a.db", append=True)
+        assert (later.counts.deleted, len(later.findings)) == (0, 1)
+    (tmp_path / "b.json").write_text(text.replace("null, ", ""))
+    later = await imported(tmp_path / "b.json", tmp_path / "a.db", append=True)
+    assert (later.counts.deleted, len(later.findings)) == (2, 0)

@@ -87,7 +87,10 @@ def test_a_signal_ends_the_controllers(started, tmp_path, number):
 def test_what_was_found_before_an_interrupt_is_reported_and_saved(started, tmp_path):
     process = started("--only", "crash after create *", "--only", "5?? for *", "--output", "found")
     assert process.stderr is not None
-    assert any("FAILED" in line for line in process.stderr)
+    progress = []
+    while not any("FAILED" in line for line in progress):
+        progress.append(line := process.stderr.readline())
+        assert line, (progress, process.stdout and process.stdout.read())
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 1
