@@ -242,7 +242,8 @@ def _immutable(word: Word, subject: Subject) -> Check:
         before = at(frame.old, path_in)
         if same(value, before):
             return None
-        if not is_set(before, shape) and ("once-set" in how or not is_set(value, shape)):
+        was_set = is_set(before, shape) or (shape.kind == "raw" and before is not None)
+        if not was_set and ("once-set" in how or not is_set(value, shape)):
             return None
         if "forbidden" in how:
             return [fielderrors.forbidden(path, _said(text, value, path))]

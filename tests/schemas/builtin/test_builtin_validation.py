@@ -214,6 +214,13 @@ def test_an_invalid_object_has_these_errors(kinds, kind, obj, expected):
             ['type: Invalid value: "Opaque": field is immutable'],
         ),
         (
+            "ControllerRevision",
+            {"data": {}, "revision": 1},
+            {"revision": 1},
+            ["data: Invalid value: null: field is immutable"],
+        ),
+        ("ControllerRevision", {"data": {}, "revision": 1}, {"data": {}, "revision": 1}, []),
+        (
             "PriorityClass",
             {"value": 1},
             {"value": 2},
