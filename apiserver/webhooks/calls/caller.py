@@ -22,6 +22,12 @@ MAX_RESPONSE = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
 
 
+def whole_seconds(seconds: float) -> int:
+    """Return how long a webhook has at most, in whole seconds. The error of a difference of times,
+    which is less than a microsecond, must not add a second."""
+    return math.ceil(round(seconds, 6))
+
+
 class WebhookCaller:
     """Sends reviews with the User-Agent of kube-apiserver of a release.
 
@@ -54,7 +60,7 @@ class WebhookCaller:
         `seconds` limits the whole exchange. Raises ReplyError.
         """
         target = _target(client)
-        url = f"{target}?timeout={math.ceil(seconds)}s"
+        url = f"{target}?timeout={whole_seconds(seconds)}s"
         try:
             async with asyncio.timeout(seconds):
                 code, body, media = await self._exchange(client, url, review, users)
