@@ -140,36 +140,47 @@ def accept_patched(
 ) -> Object:
     """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
 
-    `of_patch` are the strict errors of the patch itself. `unpacked` returns the objects that
-    the patch unpacks. `patch_text` returns the text of the
-    patch, for a refusal that is due to these errors alone. Unknown fields of Go types are sorted by
-    their texts after a strategic patch (converter.go, FromUnstructuredWithValidation), and have the
-    order of JSON with sorted members after other patches. Follows jsonPatcher and smpPatcher of
-    handlers/patch.go.
+    `of_patch` are the strict errors of the patch itself. `unpacked` returns the objects that the
+    patch unpacks. `patch_text` returns the text of the patch, for refusals that show it. Unknown
+    fields of Go types are sorted by their texts after a strategic patch (converter.go,
+    FromUnstructuredWithValidation), and have the order of JSON with sorted members after other
+    patches. Follows jsonPatcher and smpPatcher of handlers/patch.go.
     """
     request = write.request
     before = b"" if strategic else gojson.written(obj)  # decoding changes the object
     of_type: list[str] = []
 
+    def in_order() -> Object:
+        """Return the object with its members in the order of upstream's text."""
+        value: Object = gojson.loads(before, texts=True)
+        if not request.resource.wording.has_messages or write.old is None:
+            return value
+        new = unpacked() if unpacked else builtin.memberorder.Unpacked()
+        ordered: Object = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
+        return ordered
+
     def whole() -> str:
         if strategic:
             return patch_text()
-        value = gojson.loads(before, texts=True)
-        if not request.resource.wording.has_messages or write.old is None:
-            return gotext.compact_json(value)
-        new = unpacked() if unpacked else builtin.memberorder.Unpacked()
-        ordered = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
+        ordered = in_order()
+        if not request.resource.wording.has_messages:
+            return gotext.compact_json(ordered)
         return gotext.escaped_html(gojson.written(ordered).decode())
 
     try:
-        if strategic:  # it is not decoded from a text, so that its type does not matter
-            obj["apiVersion"], obj["kind"] = request.served.api_version, request.served.kind
+        if strategic:  # it is not decoded from a text, so that only the types of these two matter
+            head = {"apiVersion": request.served.api_version, "kind": request.served.kind}
+            obj |= {name: head[name] for name in head if isinstance(obj.get(name), str | None)}
         else:
             of_type = request.resource.wording.check_patched_type(request.served, obj)
-        obj, found, write.empties = _decode(request, obj, restored=strategic)
-        found = [*of_type, *found]
     except DecodeError as error:
         raise patch_refusal(whole(), error.text) from error
+    try:
+        obj, found, write.empties = _decode(request, obj, restored=strategic)
+    except DecodeError as error:
+        first = error if strategic else _first_error(request, in_order(), error)
+        raise patch_refusal(whole(), first.text) from error
+    found = [*of_type, *found]
     if len(found) > 1 and request.resource.wording.has_messages:
         found = sorted(found, key=None if strategic else decoding.by_path)
     strict = [] if request.options.validation == "Ignore" else [*of_patch, *found]
@@ -191,6 +202,16 @@ def _decode(
     empties: list[Empty] = []
     obj = request.resource.decode(request.served, obj, unknown, empties, restored=restored)
     return obj, unknown or [], empties
+
+
+def _first_error(request: Request, ordered: Object, error: DecodeError) -> DecodeError:
+    """Return the error of the first wrong value in a text with this order, which Go reports.
+    `error` is that of any value."""
+    try:
+        _decode(request, ordered)
+    except DecodeError as first:
+        return first
+    return error
 
 
 def check_namespace(request: Request, obj: Object) -> None:

@@ -50,7 +50,7 @@ class MergePatch(Update):
             write,
             new,
             self._strict(unknown),
-            self.text,
+            lambda: self.text(request, old),
             strategic=self.is_strategic,
             unpacked=lambda: self._unpacked(old),
         )
@@ -64,8 +64,8 @@ class MergePatch(Update):
         change. Raises StatusError."""
         return rules.merge(old, self._patch.value), []
 
-    def text(self) -> str:
-        """Return the patch as a refusal shows it."""
+    def text(self, request: Request, old: Object) -> str:
+        """Return the patch as a refusal shows it, after its merge with `old`."""
         return self._patch.text
 
     def _strict(self, unknown: list[str]) -> list[str]:
@@ -89,8 +89,8 @@ class StrategicPatch(MergePatch):
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         return rules.strategic(old, self._patch.value, request.served.version.schema), []
 
-    def text(self) -> str:
-        return gotext.plain(self._patch.value)
+    def text(self, request: Request, old: Object) -> str:
+        return gotext.plain(rules.remainder(old, self._patch.value, request.served.version.schema))
 
 
 class JsonPatch(MergePatch):

@@ -119,7 +119,7 @@ def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Non
 def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> list[str]:
     """Set apiVersion and kind of a patched object, and return the strict errors about them.
 
-    An object without apiVersion has the internal type of its kind, which has no member `metadata`.
+    An object without apiVersion has the internal type of its kind, whose members have other names.
     An object in another version is read in that version, and converted. Raises DecodeError for
     another kind or an unknown version.
     """
@@ -134,10 +134,13 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
         raise DecodeError(why)
     if obj["apiVersion"] != gvk.api_version:
         return _read_in_own_version(obj, gvk, minor)
-    if not is_internal or "metadata" not in obj:
+    if not is_internal:
         return []
+    unknown = [name for name in obj if name not in ("apiVersion", "kind")]
+    for name in unknown:
+        del obj[name]
     obj["metadata"] = {}
-    return ['unknown field "metadata"']
+    return bodies.unknown_fields(unknown)
 
 
 def _read_in_own_version(obj: Object, gvk: GVK, minor: int) -> list[str]:

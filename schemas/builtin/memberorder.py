@@ -1,11 +1,12 @@
 """The order of members in a patched object of a Go type, as messages show it.
 
-kube-apiserver patches text. Its library (evanphx/json-patch) unpacks only the objects on the way to
-a change, and writes their members sorted. All others keep their text: parts of the stored object
-the order of their Go structs, and values of the patch the order of the client.
+kube-apiserver patches text. Its library (evanphx/json-patch) unpacks the objects on the way to a
+change, and the new values of a merge patch, to remove nulls from them. It writes their members
+sorted. All others keep their text: parts of the stored object the order of their Go structs, and
+values of a JSON patch the order of the client.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -16,6 +17,7 @@ from inkube.schemas.objects import Object
 
 Place = tuple[str, ...]
 _FILE: Final = Path(__file__).with_suffix(".txt")
+_FIELDS: Final = f"{messages.META}FieldsV1"
 
 
 class Unpacked(NamedTuple):
@@ -30,11 +32,16 @@ def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
     found: set[Place] = set()
 
     def walk(current: Any, change: Any, path: Place) -> None:
-        if not isinstance(current, dict) or not isinstance(change, dict):
-            return
-        found.add(path)
-        for key, value in change.items():
-            walk(current.get(key), value, (*path, key))
+        if isinstance(current, dict):
+            if isinstance(change, dict):
+                found.add(path)
+                for key, value in change.items():
+                    walk(current.get(key), value, (*path, key))
+        elif isinstance(change, dict | list):  # a new value
+            found.add(path)
+            members = change.items() if isinstance(change, dict) else enumerate(change)
+            for member, value in members:
+                walk(None, value, (*path, str(member)))
 
     walk(obj, patch, ())
     return Unpacked(frozenset(found))
@@ -71,9 +78,9 @@ def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:
         if not isinstance(value, dict):
             return value
         known = before if isinstance(before, dict) else {}
-        targets = _targets(message)
+        members = targets(message)
         return {
-            key: walk(value[key], known.get(key), (*path, key), targets.get(key, ""))
+            key: walk(value[key], known.get(key), (*path, key), members.get(key, ""))
             for key in sorted(value)
         }
 
@@ -81,27 +88,33 @@ def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:
 
 
 def _encoded(value: Any, message: str) -> Any:
-    """Return a part of the stored object with members in the order of its Go struct; maps and raw
-    values are sorted."""
+    """Return a part of the stored object with members in the order of its Go struct; maps are
+    sorted, and owned fields keep their order."""
     if isinstance(value, list):
         return [_encoded(item, message) for item in value]
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or message == _FIELDS:
         return value
-    targets = _targets(message)
-    order = {member: number for number, member in enumerate(targets)}
-    keys = sorted(value, key=lambda key: (order.get(key, len(order)), key))
-    return {key: _encoded(value[key], targets.get(key, "")) for key in keys}
+    members = targets(message)
+    return {key: _encoded(value[key], members.get(key, "")) for key in in_order(value, message)}
+
+
+def in_order(names: Iterable[str], message: str) -> list[str]:
+    """Return names of members in the order of the Go struct; those of a map sorted."""
+    order = {member: number for number, member in enumerate(targets(message))}
+    return sorted(names, key=lambda name: (order.get(name, len(order)), name))
 
 
 @caches.of_texts(512)
-def _targets(message: str) -> dict[str, str]:
+def targets(message: str) -> dict[str, str]:
     """Return the members of a message in the order of the Go struct, with their messages; {} for a
     map."""
     if message not in messages.every():
         return {}
     found = dict(_members(message))
     order = _orders().get(message.removeprefix("io.k8s."), found)
-    return {member: found[member] for member in order}
+    ordered = {member: found[member] for member in order}
+    # no message has a TypeMeta, with which the structs of objects begin
+    return ordered if "apiVersion" in ordered else {"kind": "", "apiVersion": "", **ordered}
 
 
 def _members(message: str) -> Iterator[tuple[str, str]]:

@@ -8,6 +8,8 @@ Follows apimachinery/pkg/runtime/converter.go.
 from collections.abc import Iterator
 from typing import Any
 
+from inkube.schemas.builtin import memberorder
+from inkube.schemas.builtin.protobuf import messages
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.gotypes import GoType, decoding, table, types
 from inkube.schemas.meta import GVK
@@ -20,19 +22,20 @@ _SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"floa
 
 
 def trouble(obj: Object, gvk: GVK) -> str:
-    """Return the error for the first value of a wrong type; "" without one."""
+    """Return the error for the first value of a wrong type, in the order of the members of Go
+    structs; "" without one."""
     name = table.table().of(gvk)
-    return "" if name is None else next(_value(types.of(name), obj), "")
+    return "" if name is None else next(_value(types.of(name), obj, messages.of(gvk)), "")
 
 
-def _value(go: GoType, data: Any) -> Iterator[str]:
+def _value(go: GoType, data: Any, message: str) -> Iterator[str]:
     if data is None:
         return
     found = _kind(data)
     if go.kind in _WORDS:
         wanted = "slice" if go.kind == "list" else "map"
         if found == wanted:
-            yield from _members(go, data)
+            yield from _members(go, data, message)
         else:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
     elif go.kind in _SIMPLE:
@@ -43,15 +46,16 @@ def _value(go: GoType, data: Any) -> Iterator[str]:
         yield from _unmarshalled(go, data)
 
 
-def _members(go: GoType, data: Any) -> Iterator[str]:
+def _members(go: GoType, data: Any, message: str) -> Iterator[str]:
     if go.kind == "struct":
-        for name, field in go.fields.items():
-            yield from _value(field.type, data.get(name))
+        members = memberorder.targets(message)
+        for name in memberorder.in_order(go.fields, message):
+            yield from _value(go.fields[name].type, data.get(name), members.get(name, ""))
         return
     item = go.item
     assert item is not None, "lists and maps have one"
     for value in data.values() if isinstance(data, dict) else data:
-        yield from _value(item, value)
+        yield from _value(item, value, message)
 
 
 def _simple(expected: str, data: Any, actual: str, name: str) -> Iterator[str]:

@@ -6,6 +6,9 @@ Follows apimachinery strategicpatch/patch.go: normalizeElementOrder, mergeSorted
 from collections.abc import Callable
 from typing import Any
 
+from inkube.schemas import status
+from inkube.schemas.golang import gotext
+
 Key = Callable[[Any], Any]
 
 
@@ -18,8 +21,12 @@ def key_of(merge_key: str) -> Key:
 
 
 def hashable(value: Any) -> Any:
-    """Return a hashable form of a value: the text of lists and objects, which no kind has here."""
-    return repr(value) if isinstance(value, list | dict) else value
+    """Return a value that identifies an item. Raises StatusError 500 for lists and objects, with
+    which kube-apiserver panics."""
+    if isinstance(value, list | dict):
+        shown = gotext.plain(value)
+        raise status.internal_error(f"only a scalar can identify an item of a list, not {shown}")
+    return value
 
 
 def arrange(merged: list[Any], by_patch: list[Any], by_server: list[Any], key: Key) -> list[Any]:

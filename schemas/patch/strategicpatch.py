@@ -14,7 +14,6 @@ from inkube.schemas import status
 from inkube.schemas.golang import gotext
 from inkube.schemas.objects import Object
 from inkube.schemas.patch import ordering
-from inkube.schemas.patch.mergepatch import without_nulls
 
 Schema = dict[str, Any]
 _MARK = "$patch"
@@ -40,6 +39,16 @@ def strategic(obj: Object, patch: Any, schema: Schema) -> Object:
             "map[string]interface {}"
         )
     return _merge_map(obj, _copy(patch), schema)
+
+
+def remainder(obj: Object, patch: Any, schema: Schema) -> Any:
+    """Return a patch as upstream's merge with `obj` leaves it, and as refusals show it: without
+    nulls in new values, without most directives and without lists that `$setElementOrder` sorts.
+    The merge must succeed."""
+    left = _copy(patch)
+    if left is not None:
+        _merge_map(obj, left, schema)
+    return left
 
 
 def _copy(value: Object) -> Object:
@@ -98,21 +107,36 @@ def _field_of(key: str, prefix: str, complaint: str) -> str:
 
 def _take(original: Object, name: str, value: Any) -> None:
     """Set the value of the patch, without its nulls and without values that are only directives."""
-    new = _without_directives(without_nulls(value))
+    _discard_nulls(value)
+    new = _without_directives(value)
     if new is None:
         original.pop(name, None)
     else:
         original[name] = new
 
 
+def _discard_nulls(value: Any) -> None:
+    """Remove members that are null from a value of the patch (discardNullValuesFromPatch)."""
+    if isinstance(value, dict):
+        for key in [key for key, member in value.items() if member is None]:
+            del value[key]
+        for member in value.values():
+            _discard_nulls(member)
+    elif isinstance(value, list):
+        for item in value:
+            _discard_nulls(item)
+
+
 def _without_directives(value: Any) -> Any:
-    """Return the value without directives; None for a map that contains `$patch`
-    (removeDirectives)."""
+    """Return the value without directives; None for a map that contains `$patch`. Changes maps in
+    place (removeDirectives)."""
     if isinstance(value, dict):
         if _MARK in value:
             return None
-        members = {k: _without_directives(v) for k, v in value.items()}
-        return {k: v for k, v in members.items() if v is not None or value[k] is None}
+        for key, member in list(value.items()):
+            value[key] = _without_directives(member)
+            if value[key] is None and member is not None:
+                del value[key]
     if isinstance(value, list):
         return [_without_directives(item) for item in value if not _is_marked(item)]
     return value
@@ -160,8 +184,8 @@ def _merged_list(
 
 
 def _item_type(*lists: list[Any]) -> type:
-    """Return the type of all items. Raises StatusError 422 for nested lists, 500 for different
-    types."""
+    """Return the type of all items (sliceElementType). Raises StatusError 422 for nested lists, 500
+    for different types and without items."""
     item_type: type | None = None
     for item in (item for items in lists for item in items):
         if item_type is None:
@@ -169,9 +193,11 @@ def _item_type(*lists: list[Any]) -> type:
             if item_type is list:
                 raise status.StatusError(422, status.Reason.INVALID, _REJECTED, details={})
         elif type(item) is not item_type:
-            printed = gotext.plain([items for items in lists if items])
+            printed = gotext.plain(list(lists))
             raise status.unknown(f"list element types are not identical: {printed}")
-    return item_type or dict
+    if item_type is None:
+        raise status.unknown("no elements in any of the given slices")
+    return item_type
 
 
 _REJECTED = "the server rejected our request due to an error in our request"
@@ -191,7 +217,7 @@ def _merged_maps(original: list[Any], patch: list[Any], schema: Schema) -> list[
         at = places.get(value, -1)
         if at < 0:
             places[value] = len(merged)
-            merged.append(_without_directives(without_nulls(item)))
+            merged.append(item)
         else:
             merged[at] = _merge_map(merged[at], item, schema.get("items", {}))
     return ordering.arrange(merged, patch, original, ordering.key_of(key))
@@ -205,7 +231,7 @@ def _obey_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[A
     for item in patch:
         directive = item.get(_MARK)
         if directive == "delete":
-            deleted.add(ordering.hashable(_key_value(item, key)))
+            deleted.add(repr(_key_value(item, key)))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
@@ -215,7 +241,7 @@ def _obey_items(original: list[Any], patch: list[Any], key: str) -> tuple[list[A
     if replaces:
         return plain, []
     if deleted:
-        original = [item for item in original if ordering.hashable(item.get(key)) not in deleted]
+        original = [item for item in original if repr(item.get(key)) not in deleted]
     return original, plain
 
 
@@ -257,10 +283,22 @@ def _set_orders(original: Object, patch: Object, schema: Schema) -> None:
         _check_order(change or [], order, field_schema)
         merged = _contents(present, change, field_schema)
         if merged is not None:
-            if not present and not change:  # sliceElementType
-                raise status.unknown("no elements in any of the given slices")
-            key = ordering.key_of(str(field_schema.get("x-kubernetes-patch-merge-key", "")))
+            merge_key = str(field_schema.get("x-kubernetes-patch-merge-key", ""))
+            key = ordering.key_of(merge_key)
+            if not merge_key:
+                _check_identities(order, merged, present or [])
+            _item_type(present or [], change or [])
             original[name] = ordering.arrange(merged, order, present or [], key)
+
+
+def _check_identities(order: list[Any], merged: list[Any], present: list[Any]) -> None:
+    """Check that a list without a merge key contains scalars. Raises StatusError 500, with the text
+    of upstream where upstream does not panic (validateMergeKeyInLists)."""
+    for item in [*order, *merged]:
+        ordering.hashable(item)
+    for item in present:
+        if isinstance(item, dict):
+            _key_value(item, "")
 
 
 def _list(value: Any) -> list[Any]:
@@ -271,7 +309,8 @@ def _list(value: Any) -> list[Any]:
 
 def _another_type(expected: str, value: Any) -> status.StatusError:
     """Return the error mergepatch.ErrBadArgType."""
-    return status.unknown(f"expected a {expected}, but received a {gotext.type_name(value)}")
+    received = "%!s(<nil>)" if value is None else gotext.type_name(value)
+    return status.unknown(f"expected a {expected}, but received a {received}")
 
 
 def _contents(
@@ -285,7 +324,8 @@ def _contents(
 
 def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
     """Check that the order list has all items of the patch, in the same order. One of the two may
-    be empty, and items that are directives have no place in it (validatePatchWithSetOrderList)."""
+    be empty, and items that are directives have no place in it (validatePatchWithSetOrderList).
+    Raises StatusError 500."""
     merge_key = str(schema.get("x-kubernetes-patch-merge-key", ""))
     if merge_key:
         for item in change:
@@ -298,8 +338,14 @@ def _check_order(change: list[Any], order: list[Any], schema: Schema) -> None:
                 raise status.unknown(f"value for key {index} is not a map")
             _key_value(item, merge_key)
     key = ordering.key_of(merge_key)
-    left = iter([key(item) for item in order])
-    if order and not all(key(item) in left for item in change if not _is_marked(item)):
+    items = [each for each in change if not (merge_key and each.get(_MARK) == "delete")]
+    place = 0
+    for each in map(key, order):
+        while place < len(items) and _is_marked(items[place]):
+            place += 1
+        if place < len(items) and key(items[place]) == each:
+            place += 1
+    if order and place < len(items):  # also for a directive after the last item of the order
         raise status.unknown(
             f"The order in patch list:\n{gotext.plain(change)}\n doesn't match {_ORDER} list:\n"
             f"{gotext.plain(order)}\n"

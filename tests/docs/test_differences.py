@@ -31,6 +31,7 @@ SHOWN = {
     "Infinite numbers": "tests/schemas/builtin/test_protobuf_forms.py",
     "Compressed request": "test_compressed_bodies",
     "Times outside": "tests/schemas/metadata/test_object_metadata.py",
+    "Objects and lists that identify": "tests/schemas/patch/test_strategic_patch.py",
     "`Host` headers": "test_host_headers",
     "Other addresses": "test_addresses_without_credentials",
     "Client certificates": "test_unknown_client_certificates",

@@ -27,7 +27,7 @@ OLD: dict[str, Any] = {
 IN_STRUCT_ORDER = (
     '"metadata": {"name": "n", "namespace": "ns", "uid": "u", "labels": {"k": "2", "z": "1"}, '
     '"finalizers": ["x/y"], "managedFields": [{"manager": "m", "apiVersion": "v1", "time": "t", '
-    '"fieldsV1": {"f:a": {}, "f:b": {}}}]}'
+    '"fieldsV1": {"f:b": {}, "f:a": {}}}]}'
 )
 
 
@@ -48,7 +48,7 @@ def text(new: Any, unpacked: memberorder.Unpacked) -> str:
         (
             [{"path": "/metadata/managedFields/0/time"}],
             {},
-            '"managedFields": [{"apiVersion": "v1", "fieldsV1": {"f:a": {}, "f:b": {}}, "manager"',
+            '"managedFields": [{"apiVersion": "v1", "fieldsV1": {"f:b": {}, "f:a": {}}, "manager"',
         ),
         ([{"path": "/data"}], {"data": {"z": 1, "y": 2}}, '"data": {"z": 1, "y": 2}'),
         ([{"path": "/a", "from": "/data/b"}], {}, IN_STRUCT_ORDER),
@@ -71,7 +71,29 @@ def test_a_merge_patch_unpacks_what_it_merges():
         (),
         ("metadata",),
         ("metadata", "labels"),
+        ("metadata", "new"),
     }
+
+
+def test_a_merge_patch_unpacks_new_values_to_remove_their_nulls():
+    """An object in the place of a list, or a list in that of an object, keeps its text."""
+    new = {"z": [{"b": 1, "a": [{"d": 1, "c": 1}]}], "y": {"b": 1, "a": 1}}
+    patch = {"new": new, "metadata": {"finalizers": new["z"], "labels": [{"b": 1, "a": 1}]}}
+    shown = text(
+        {**OLD, **patch, "metadata": {**OLD["metadata"], **patch["metadata"]}},
+        memberorder.of_merge_patch(OLD, patch),
+    )
+    assert '"new": {"y": {"a": 1, "b": 1}, "z": [{"a": [{"c": 1, "d": 1}], "b": 1}]}' in shown
+    assert '"finalizers": [{"a": [{"c": 1, "d": 1}], "b": 1}]' in shown
+    assert '"labels": [{"b": 1, "a": 1}]' in shown
+
+
+def test_objects_inside_objects_begin_with_kind_and_version():
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d"}}
+    stateful = {"spec": {"volumeClaimTemplates": [claim]}}
+    gvk = GVK("apps", "v1", "StatefulSet")
+    found = memberorder.patched(stateful, stateful, memberorder.Unpacked(), gvk)["spec"]
+    assert list(found["volumeClaimTemplates"][0]) == ["kind", "apiVersion", "metadata"]
 
 
 @pytest.mark.parametrize("operations", [None, "x", [None, 1, {"path": 3}], [{"path": ""}]])

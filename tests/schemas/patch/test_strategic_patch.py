@@ -25,6 +25,7 @@ SCHEMA = {
         },
         "whole": {"type": "object", "x-kubernetes-patch-strategy": "replace"},
         "atomic": {"type": "array"},
+        "objects": {"type": "array", "items": {"properties": {"a": {}}}},
         "words": {"type": "array", "x-kubernetes-patch-strategy": "merge"},
         "items": {
             "type": "array",
@@ -62,7 +63,7 @@ def named(*names):
         (
             {"items": named("a", "b")},
             {"items": [{"name": "b", "v": 1}, {"name": "c", "v": None}]},
-            {"items": [{"name": "a"}, {"name": "b", "v": 1}, {"name": "c"}]},
+            {"items": [{"name": "a"}, {"name": "b", "v": 1}, {"name": "c", "v": None}]},
         ),
         (
             {"items": named("a", "b", "c")},
@@ -128,11 +129,37 @@ def test_a_strategic_merge_patch_has_this_result(obj, change, expected):
             500,
             "The order in patch list:",
         ),
+        (
+            {
+                "$setElementOrder/items": [{"name": "b"}, {"name": "a"}],
+                "items": [{"name": "a"}, {"$patch": "replace"}],
+            },
+            500,
+            "The order in patch list:",
+        ),
+        (
+            {"$setElementOrder/atomic": [], "atomic": ["x"]},
+            500,
+            "list element types are not identical: [[1] [x]]",
+        ),
+        (
+            {"$setElementOrder/words": None},
+            500,
+            "expected a []interface {}, but received a %!s(<nil>)",
+        ),
+        (
+            {"objects": [], "$setElementOrder/objects": []},
+            500,
+            "does not contain declared merge key: ",
+        ),
         ([], 400, "json: cannot unmarshal array"),
     ],
 )
 def test_a_wrong_strategic_merge_patch_is_refused(change, code, words):
-    obj = {"labels": {}, "words": ["a"], "items": named("a"), "keyless": [{"a": 2}], "inner": {}}
+    obj = {
+        "labels": {}, "words": ["a"], "items": named("a"), "keyless": [{"a": 2}], "inner": {},
+        "atomic": [1], "objects": [{"a": 2}],
+    }  # fmt: skip
     with pytest.raises(StatusError) as refusal:
         patch.strategic(obj, change, SCHEMA)
     assert refusal.value.code == code
@@ -178,6 +205,49 @@ def test_a_patch_that_is_nearly_right_is_carried_out_or_refused(seed, changes, o
     except StatusError:
         return
     assert isinstance(patched, dict)
+
+
+@pytest.mark.parametrize("value", [{}, {"a": 1}, [], ["a"]])
+@pytest.mark.parametrize("form", ["order", "key", "removed", "present"])
+def test_only_scalars_identify_items(value, form):
+    """kube-apiserver panics, and closes the connection."""
+    change = {
+        "order": {"$setElementOrder/words": [value]},
+        "key": {"items": [{"name": value}]},
+        "removed": {"$deleteFromPrimitiveList/words": [value]},
+        "present": {"$setElementOrder/objects": []},
+    }[form]
+    words = [] if form == "removed" else ["a"]
+    obj = {"words": words, "items": named("a"), "objects": [value]}
+    with pytest.raises(StatusError) as refusal:
+        patch.strategic(obj, change, SCHEMA)
+    lists = form == "removed" and isinstance(value, list)
+    assert refusal.value.code == (422 if lists else 500)
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({"n": None, "labels": {"b": None}}, {"n": None, "labels": {"b": None}}),
+        ({"whole": {"a": None, "b": {"$patch": "delete"}}}, {"whole": {}}),
+        ({"inner": {"$retainKeys": ["b"], "b": 2}}, {"inner": {"b": 2}}),
+        ({"$setElementOrder/words": ["b", "a"], "words": ["b"], "n": 2}, {"n": 2}),
+        ({"labels": {"$patch": "replace", "b": "2"}}, {"labels": {"b": "2"}}),
+        ({"labels": {"$patch": "delete"}}, {"labels": {"$patch": "delete"}}),
+        (
+            {"items": [{"name": "a", "v": None, "$patch": "delete"}, {"name": "b"}]},
+            {"items": [{"name": "a", "v": None, "$patch": "delete"}, {"name": "b"}]},
+        ),
+        ({"items": [{"name": "z", "v": None}]}, {"items": [{"name": "z", "v": None}]}),
+        (None, None),
+    ],
+)
+def test_a_refusal_shows_what_the_merge_leaves_of_the_patch(change, left):
+    """Upstream prints the patch that its merge has changed (mergeMap, mergePatchIntoOriginal)."""
+    obj = {"words": ["a", "b"], "labels": {"a": "1"}, "inner": {"a": 1}, "items": named("a")}
+    sent = copy.deepcopy(change)
+    assert patch.remainder(obj, change, SCHEMA) == left
+    assert change == sent
 
 
 def test_lists_of_lists_are_422():

@@ -57,7 +57,7 @@ def template_with_claims(template: Object, path: str, frame: Frame) -> list[Fiel
     spec.pop("subdomain", None)
     spec.pop("hostname", None)
     claims = frame.obj.get("volumeClaimTemplates") or ()
-    names = [(claim.get("metadata") or {}).get("name", "") for claim in claims]
+    names = dict.fromkeys((claim.get("metadata") or {}).get("name", "") for claim in claims)
     if names:
         added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
         own = [each for each in spec.get("volumes") or () if each.get("name", "") not in names]
