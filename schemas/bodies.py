@@ -212,13 +212,6 @@ def sorted_keys(value: Any) -> Any:
     return [sorted_keys(item) for item in value] if isinstance(value, list) else value
 
 
-def by_path(text: str) -> list[tuple[int, str]]:
-    """Return the sort key of texts about fields, for the order of a document with sorted
-    members."""
-    steps = re.findall(r"[^.\[\]]+|\[\d+\]", text)
-    return [(int(step[1:-1]), "") if step[0] == "[" else (0, step) for step in steps]
-
-
 def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) -> list[str]:
     """Return the strict errors of both kinds of a JSON body, in the order of a decoder into a Go
     type.

@@ -4,7 +4,7 @@ Read its modules in this order:
 
 1. `requests`: what a client asked; `intake` accepts the object in its body.
 2. `write`: one attempt to change an object, and what a change is.
-3. `changes`, `patches`, `scaling`: the kinds of change.
+3. `changes`, `patches`, `scaling`: the kinds of change; `patched` accepts what a patch makes.
 4. `create`, `update`, `delete`: the stages of a write, in order. `stages`, `ownership`,
    `preparation`, `admission`, `deletion`, `storedforms` and `commits` contain them.
 5. `engine`: the loop that carries out a change, attempt after attempt.

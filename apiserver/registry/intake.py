@@ -2,24 +2,22 @@
 
 Checks apiVersion, kind, namespace and name against the address, gives metadata its types, prunes
 and defaults, and ignores, reports or refuses unknown and duplicate fields, as `fieldValidation`
-requires. Patched objects pass the same steps. Follows
+requires. Patched objects pass the same steps in `patched`. Follows
 apiserver/pkg/endpoints/handlers/{create,update,patch}.go and apiextensions-apiserver's
 schemaCoercingDecoder.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.registry.lifetimes import Lifetime
 from inkube.apiserver.registry.requests import Body, Notes, Request, Sealed
 from inkube.apiserver.registry.resource import Resource
-from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import patch_refusal
 from inkube.schemas.empties import show_written
-from inkube.schemas.golang import DecodeError, gojson, gotext
+from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.served import Served
@@ -82,7 +80,7 @@ def accept(request: Request, sent: Sent) -> Body:
     obj.setdefault("apiVersion", "")
     api_version, kind = obj["apiVersion"] or "", obj.get("kind") or served.kind
     try:
-        obj, unknown, empties = _decode(request, obj)
+        obj, unknown, empties = decode(request, obj)
     except DecodeError as error:
         raise decoding.cannot_handle(api_version, kind, served.kind, error.text) from error
     found = [*sent.duplicates, *unknown]
@@ -129,71 +127,7 @@ def report_unknown(request: Request, kind: GVK, unknown: list[str]) -> None:
             request.warn(text)
 
 
-def accept_patched(
-    write: Write,
-    obj: Object,
-    of_patch: list[str],
-    patch_text: Callable[[], str],
-    *,
-    strategic: bool = False,
-    unpacked: "Callable[[], builtin.memberorder.Unpacked] | None" = None,
-) -> Object:
-    """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
-
-    `of_patch` are the strict errors of the patch itself. `unpacked` returns the objects that the
-    patch unpacks. `patch_text` returns the text of the patch, for refusals that show it. Unknown
-    fields of Go types are sorted by their texts after a strategic patch (converter.go,
-    FromUnstructuredWithValidation), and have the order of JSON with sorted members after other
-    patches. Follows jsonPatcher and smpPatcher of handlers/patch.go.
-    """
-    request = write.request
-    before = b"" if strategic else gojson.written(obj)  # decoding changes the object
-    of_type: list[str] = []
-
-    def in_order() -> Object:
-        """Return the object with its members in the order of upstream's text."""
-        value: Object = gojson.loads(before, texts=True)
-        if not request.resource.wording.has_messages or write.old is None:
-            return value
-        new = unpacked() if unpacked else builtin.memberorder.Unpacked()
-        ordered: Object = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
-        return ordered
-
-    def whole() -> str:
-        if strategic:
-            return patch_text()
-        ordered = in_order()
-        if not request.resource.wording.has_messages:
-            return gotext.compact_json(ordered)
-        return gotext.escaped_html(gojson.written(ordered).decode())
-
-    try:
-        if strategic:  # it is not decoded from a text, so that only the types of these two matter
-            head = {"apiVersion": request.served.api_version, "kind": request.served.kind}
-            obj |= {name: head[name] for name in head if isinstance(obj.get(name), str | None)}
-        else:
-            of_type = request.resource.wording.check_patched_type(request.served, obj)
-    except DecodeError as error:
-        raise patch_refusal(whole(), error.text) from error
-    try:
-        obj, found, write.empties = _decode(request, obj, restored=strategic)
-    except DecodeError as error:
-        first = error if strategic else _first_error(request, in_order(), error)
-        raise patch_refusal(whole(), first.text) from error
-    found = [*of_type, *found]
-    if len(found) > 1 and request.resource.wording.has_messages:
-        found = sorted(found, key=None if strategic else decoding.by_path)
-    strict = [] if request.options.validation == "Ignore" else [*of_patch, *found]
-    if strict and request.options.validation == "Strict":
-        raise patch_refusal(whole() if found else patch_text(), decoding.strict_text(strict))
-    for text in strict:
-        write.warn(text)
-    check_namespace(request, obj)
-    check_name(request, obj)
-    return obj
-
-
-def _decode(
+def decode(
     request: Request, obj: Object, *, restored: bool = False
 ) -> tuple[Object, list[str], list[Empty]]:
     """Return an object with its types and defaults, the texts for its unknown fields, and its empty
@@ -202,16 +136,6 @@ def _decode(
     empties: list[Empty] = []
     obj = request.resource.decode(request.served, obj, unknown, empties, restored=restored)
     return obj, unknown or [], empties
-
-
-def _first_error(request: Request, ordered: Object, error: DecodeError) -> DecodeError:
-    """Return the error of the first wrong value in a text with this order, which Go reports.
-    `error` is that of any value."""
-    try:
-        _decode(request, ordered)
-    except DecodeError as first:
-        return first
-    return error
 
 
 def check_namespace(request: Request, obj: Object) -> None:

@@ -5,7 +5,7 @@ Follows handlers/patch.go: jsonPatcher, smpPatcher and applyPatcher.
 
 from typing import Any, NamedTuple
 
-from inkube.apiserver.registry import intake, ownership
+from inkube.apiserver.registry import intake, ownership, patched
 from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.requests import NOTHING_SEALED, Request, Sealed
 from inkube.apiserver.registry.write import Write
@@ -32,7 +32,6 @@ class MergePatch(Update):
     """A JSON merge patch (RFC 7386), and the base of the other patches but apply."""
 
     __slots__ = ("_patch", "sealed")
-    is_strategic = False
 
     def __init__(self, patch: Patch) -> None:
         super().__init__(patch.size, **self._of_version(patch.value))
@@ -46,14 +45,12 @@ class MergePatch(Update):
             raise status.bad_request("a patch must leave an object")
         if request.resource.definition.has_secrets:
             sealing.note_removed(new, old, self._patch.value)
-        return intake.accept_patched(
-            write,
-            new,
-            self._strict(unknown),
-            lambda: self.text(request, old),
-            strategic=self.is_strategic,
-            unpacked=lambda: self._unpacked(old),
-        )
+        return self._accepted(write, old, new, unknown)
+
+    def _accepted(self, write: Write, old: Object, new: Object, unknown: list[str]) -> Object:
+        """Return the result of the patch, typed and defaulted. Raises StatusError."""
+        strict = self._strict(unknown)
+        return patched.accept(write, new, strict, unpacked=lambda: self._unpacked(old))
 
     def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
         """Return the objects that the patch unpacks."""
@@ -63,10 +60,6 @@ class MergePatch(Update):
         """Return the patched object, and unknown fields of the patch's operations. `old` does not
         change. Raises StatusError."""
         return rules.merge(old, self._patch.value), []
-
-    def text(self, request: Request, old: Object) -> str:
-        """Return the patch as a refusal shows it, after its merge with `old`."""
-        return self._patch.text
 
     def _strict(self, unknown: list[str]) -> list[str]:
         """Return the strict errors of the patch itself."""
@@ -84,13 +77,17 @@ class StrategicPatch(MergePatch):
     """A strategic merge patch, by the patch strategies of Go types."""
 
     __slots__ = ()
-    is_strategic = True
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         return rules.strategic(old, self._patch.value, request.served.version.schema), []
 
-    def text(self, request: Request, old: Object) -> str:
-        return gotext.plain(rules.remainder(old, self._patch.value, request.served.version.schema))
+    def _accepted(self, write: Write, old: Object, new: Object, unknown: list[str]) -> Object:
+        patch, schema = self._patch.value, write.request.served.version.schema
+
+        def remainder() -> str:
+            return gotext.plain(rules.remainder(old, patch, schema))
+
+        return patched.accept(write, new, self._strict(unknown), remainder=remainder)
 
 
 class JsonPatch(MergePatch):

@@ -136,7 +136,7 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
         return _read_in_own_version(obj, gvk, minor)
     if not is_internal:
         return []
-    unknown = [name for name in obj if name not in ("apiVersion", "kind")]
+    unknown = sorted(obj.keys() - {"apiVersion", "kind"})
     for name in unknown:
         del obj[name]
     obj["metadata"] = {}

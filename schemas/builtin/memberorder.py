@@ -6,7 +6,7 @@ sorted. All others keep their text: parts of the stored object the order of thei
 values of a JSON patch the order of the client.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,10 +21,12 @@ _FIELDS: Final = f"{messages.META}FieldsV1"
 
 
 class Unpacked(NamedTuple):
-    """The paths of the objects that a patch unpacks, and of those that it copies."""
+    """The paths of the objects that a patch unpacks, those below which it unpacks all, and the
+    sources of the values that it copies or moves, by their new paths."""
 
     paths: frozenset[Place] = frozenset()
-    copies: frozenset[Place] = frozenset()
+    wholly: frozenset[Place] = frozenset()
+    sources: Mapping[Place, Place] = {}
 
 
 def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
@@ -48,43 +50,72 @@ def of_merge_patch(obj: Object, patch: Any) -> Unpacked:
 
 
 def of_json_patch(operations: Any) -> Unpacked:
-    """Return the objects that the operations of a JSON patch unpack and copy."""
+    """Return the objects that the operations of a JSON patch unpack, and what they move."""
     found: set[Place] = {()}
-    copies: set[Place] = set()
+    compared: set[Place] = set()
+    sources: dict[Place, Place] = {}
     for operation in operations if isinstance(operations, list) else ():
+        places = {}
         for member in ("path", "from"):
             text = operation.get(member) if isinstance(operation, dict) else None
             if isinstance(text, str):
                 parts = [part.replace("~1", "/").replace("~0", "~") for part in text.split("/")]
                 found.update(tuple(parts[1:end]) for end in range(1, len(parts)))
-                if member == "path" and isinstance(operation.get("from"), str):
-                    copies.add(tuple(parts[1:]))
-    return Unpacked(frozenset(found), frozenset(copies))
+                places[member] = tuple(parts[1:])
+        if len(places) == 2:
+            sources[places["path"]] = places["from"]
+        elif places and operation.get("op") == "test":
+            compared.add(places["path"])
+    return Unpacked(frozenset(found), frozenset(compared), sources)
 
 
 def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:
     """Return the patched object with its members in the order of the library's text."""
 
-    def walk(value: Any, before: Any, path: Place, message: str) -> Any:
-        if path not in unpacked.paths:
-            is_stored = value == before or path in unpacked.copies
-            return _encoded(value, message) if is_stored else value
+    def walk(value: Any, before: Any, path: Place, message: str, *, wholly: bool = False) -> Any:
+        wholly = wholly or path in unpacked.wholly
+        if not wholly and path not in unpacked.paths:
+            source = unpacked.sources.get(path)
+            if source is None:
+                return _encoded(value, message) if value == before else value
+            message = _message_at(source, gvk)
+            if source not in unpacked.paths:
+                return _encoded(value, message)
+            path, before = source, value
         if isinstance(value, list):
             olds = before if isinstance(before, list) else []
+            stored = {repr(item) for item in olds}  # operations move items of a list
             padded = [*olds, *[None] * len(value)]
+            befores = [
+                item if repr(item) in stored else padded[at] for at, item in enumerate(value)
+            ]
             return [
-                walk(item, padded[at], (*path, str(at)), message) for at, item in enumerate(value)
+                walk(item, befores[at], (*path, str(at)), message, wholly=wholly)
+                for at, item in enumerate(value)
             ]
         if not isinstance(value, dict):
             return value
         known = before if isinstance(before, dict) else {}
-        members = targets(message)
         return {
-            key: walk(value[key], known.get(key), (*path, key), members.get(key, ""))
+            key: walk(value[key], known.get(key), (*path, key), _of(message, key), wholly=wholly)
             for key in sorted(value)
         }
 
     return walk(new, old, (), messages.of(gvk))
+
+
+def _message_at(path: Place, gvk: GVK) -> str:
+    """Return the message of the struct at a path of an object; "" for a map or scalar."""
+    message = messages.of(gvk)
+    for part in path:
+        if not (part.isdigit() or part == "-"):
+            message = _of(message, part)
+    return message
+
+
+def _of(message: str, member: str) -> str:
+    """Return the message of a member; "" for a map or scalar. Owned fields contain such fields."""
+    return message if message == _FIELDS else targets(message).get(member, "")
 
 
 def _encoded(value: Any, message: str) -> Any:
@@ -94,8 +125,7 @@ def _encoded(value: Any, message: str) -> Any:
         return [_encoded(item, message) for item in value]
     if not isinstance(value, dict) or message == _FIELDS:
         return value
-    members = targets(message)
-    return {key: _encoded(value[key], members.get(key, "")) for key in in_order(value, message)}
+    return {key: _encoded(value[key], _of(message, key)) for key in in_order(value, message)}
 
 
 def in_order(names: Iterable[str], message: str) -> list[str]:

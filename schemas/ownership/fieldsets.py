@@ -44,13 +44,13 @@ def parse(fields: Any) -> FieldSet:
 
     Elements of an unknown kind are dropped, as upstream does.
     """
-    if fields is None:
-        return {}
     node = _parsed(fields)
     return {element: child for element, child in node.items() if element != MEMBER}
 
 
 def _parsed(fields: Any) -> FieldSet:
+    if fields is None:
+        return {}
     if not isinstance(fields, dict):
         raise ValueError("fields must be an object")  # noqa: TRY004 - one error for any broken set
     node: FieldSet = {}

@@ -75,6 +75,27 @@ def test_a_merge_patch_unpacks_what_it_merges():
     }
 
 
+def test_moved_and_compared_values_of_a_json_patch():
+    """A moved struct keeps its order, an item of a list also at another index, and a comparison
+    unpacks all of its value."""
+    owner = OLD["metadata"]["managedFields"][0]
+    moved = {**OLD, "data": [{"b": 1, "a": 1}, *OLD["metadata"]["managedFields"]]}
+    operations = [{"op": "move", "from": "/metadata/managedFields", "path": "/data"}]
+    found = memberorder.patched(OLD, moved, memberorder.of_json_patch(operations), MAP)["data"]
+    assert list(found[1]) == ["manager", "apiVersion", "time", "fieldsV1"]
+    metadata = {**OLD["metadata"], "managedFields": [{"b": 1, "a": 1}, owner]}
+    operations = [{"op": "add", "path": "/metadata/managedFields/0"}]
+    unpacked = memberorder.of_json_patch(operations)
+    found = memberorder.patched(OLD, {**OLD, "metadata": metadata}, unpacked, MAP)["metadata"]
+    assert [list(each) for each in found["managedFields"]] == [
+        ["b", "a"], ["manager", "apiVersion", "time", "fieldsV1"],
+    ]  # fmt: skip
+    operations = [{"op": "test", "path": "/metadata", "value": OLD["metadata"]}]
+    found = memberorder.patched(OLD, OLD, memberorder.of_json_patch(operations), MAP)["metadata"]
+    assert list(found) == sorted(OLD["metadata"])
+    assert list(found["managedFields"][0]["fieldsV1"]) == ["f:a", "f:b"]
+
+
 def test_a_merge_patch_unpacks_new_values_to_remove_their_nulls():
     """An object in the place of a list, or a list in that of an object, keeps its text."""
     new = {"z": [{"b": 1, "a": [{"d": 1, "c": 1}]}], "y": {"b": 1, "a": 1}}
