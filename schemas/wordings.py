@@ -28,6 +28,7 @@ from inkube.schemas.served import Served
 from inkube.schemas.status import StatusError
 
 UNKNOWN_FORMAT = "the body of the request was in an unknown format - accepted media types include: "
+_NO_LIST = "you requested PartialObjectMetadataList, but the requested object is not a list ({})"
 _NOT_ONE = "you requested PartialObjectMetadata, but the requested object is a list ({})"
 SCALE = "io.k8s.api.autoscaling.v1.Scale"
 """The name of a Scale's schema."""
@@ -36,6 +37,16 @@ MEDIA = (JSON, "application/vnd.kubernetes.protobuf", "application/yaml")
 _STREAMED = (
     *MEDIA, "application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch",
 )  # fmt: skip
+
+
+def type_is_no_list(go_type: str) -> StatusError:
+    """Return the error for a request of one object of a Go type as a list of metadata."""
+    return status.not_acceptable(_NO_LIST.format(go_type))
+
+
+def _package(group: str) -> str:
+    """Return the package of a group's internal types. Events have the same types in both groups."""
+    return "core" if group in ("", "events.k8s.io") else group.partition(".")[0]
 
 
 class Wording:
@@ -342,15 +353,10 @@ class _Kubernetes(Wording):
         return columns.row_order(gvr.resource)
 
     def not_one(self, group: str, kind: str) -> StatusError:
-        package = group.partition(".")[0] or "core"
-        return status.not_acceptable(_NOT_ONE.format(f"*{package}.{kind}List"))
+        return status.not_acceptable(_NOT_ONE.format(f"*{_package(group)}.{kind}List"))
 
     def not_a_list(self, group: str, kind: str) -> StatusError:
-        package = group.partition(".")[0] or "core"
-        return status.not_acceptable(
-            "you requested PartialObjectMetadataList, but the requested object is not a list "
-            f"(*{package}.{kind})"
-        )
+        return type_is_no_list(f"*{_package(group)}.{kind}")
 
     def schema_of(self, definition: Definition, version: str) -> str:
         name = table.table(definition.minor).of(definition.gvk(version))

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from inkube.apiserver.http import Form
 from inkube.apiserver.registry import Request
-from inkube.schemas import builtin, durations, jsonpath, status
+from inkube.schemas import builtin, durations, jsonpath, status, wordings
 from inkube.schemas.definitions import Column
 from inkube.schemas.golang import compact_json, quote
 from inkube.schemas.metadata import AGE, NAME
@@ -25,6 +25,17 @@ _SCALE = (
     Column("Available", "integer", ".status.replicas", "", "Number of actual replicas"),
     AGE,
 )
+_BUILT_IN_SCALE = {
+    "Name": {"format": ""},
+    "Desired": {
+        "description": "replicas is the desired number of instances for the scaled object."
+    },
+    "Available": {
+        "description": "replicas is the actual number of observed instances of the scaled object."
+    },
+    "Age": {"type": "string"},
+}
+"""The members of the columns of a Scale that differ for built-in kinds (printers.go)."""
 INCLUDES = ("", "Metadata", "Object", "None")
 
 
@@ -40,6 +51,9 @@ def transform(
     object. Raises StatusError 400 or 406."""
     if metadata is None and form.kind != "Table":
         if form.kind == "PartialObjectMetadataList":
+            if request.subresource == "scale":
+                package = "autoscaling" if request.resource.wording.has_messages else "v1"
+                raise wordings.type_is_no_list(f"*{package}.Scale")
             raise request.resource.wording.not_a_list(request.resource.group, request.resource.kind)
         return partial(objects[0], form.version)
     if metadata is None:
@@ -116,7 +130,10 @@ def is_default(request: Request) -> bool:
 
 def definitions(request: Request) -> list[Object]:
     """Return the column definitions of a Table."""
-    return [_definition(column) for column in columns(request)]
+    shown = [_definition(column) for column in columns(request)]
+    if request.subresource == "scale" and request.resource.wording.has_messages:
+        return [{**each, **_BUILT_IN_SCALE[each["name"]]} for each in shown]
+    return shown
 
 
 def row(

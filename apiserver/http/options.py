@@ -297,25 +297,23 @@ def _problems(options: ListOptions, streams_lists: bool) -> list[FieldError]:
     if options.watch:
         return _watch_problems(options, streams_lists)
     errors = []
-    if options.initial_events is not None:
-        errors.append(
-            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        )
-    if not match:
-        return errors
-    if not options.resource_version:
+    if match and not options.resource_version:
         errors.append(
             fielderrors.forbidden(field, f"{field} is forbidden unless resourceVersion is provided")
         )
-    if options.token:
+    if match and options.token:
         errors.append(
             fielderrors.forbidden(field, f"{field} is forbidden when continue is provided")
         )
-    if match not in ("Exact", "NotOlderThan"):
+    if match not in ("", "Exact", "NotOlderThan"):
         errors.append(fielderrors.not_supported(field, match, ["Exact", "NotOlderThan", ""]))
     if match == "Exact" and options.resource_version == "0":
         errors.append(
             fielderrors.forbidden(field, f'{field} "exact" is forbidden for resourceVersion "0"')
+        )
+    if options.initial_events is not None:
+        errors.append(
+            fielderrors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
         )
     return errors
 

@@ -87,14 +87,15 @@ async def find(
     matches = matcher(request, options)
     name = single_name(request, options)
     # pages of all objects come from etcd, others from the cache (storage/cacher/delegator.go)
-    of_log = (options.limit > 0 or in_pages) and not options.labels and not options.fields
-    cached = options.resource_version == "0" and not request.resource.definition.is_uncached
-    if cached:
+    is_uncached = request.resource.definition.is_uncached
+    of_page = (options.limit > 0 or in_pages) and not options.labels and not options.fields
+    of_log = of_page or is_uncached
+    if options.resource_version == "0" and not is_uncached:
         options = options._replace(limit=0)  # cacher.go, computeListLimit
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
         return await _page(registry, request, options, matches, of_log=of_log)
-    await versions.settle(store, options.resource_version, versions.of_list)
+    await versions.settle(store, options.resource_version, versions.of_list, of_log=of_log)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
         entries: Sequence[Entry] = () if entry is None else (entry,)
@@ -130,7 +131,7 @@ async def _page(
     """Return at most `limit` matching entries at one revision, after the token's key. Reads no more
     slices than it needs for them."""
     store, prefix = registry.store, request.resource.key(request.namespace, "")
-    after, revision = await _start_of(options, store)
+    after, revision = await _start_of(options, store, of_log=of_log)
     page, limit, work = list[Entry](), options.limit, 0
     found = None
     if matches is not None and revision == store.revision:
@@ -191,7 +192,7 @@ async def _read(
         raise versions.too_large(revision, store.revision) from error
 
 
-async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
+async def _start_of(options: ListOptions, store: Store, *, of_log: bool) -> tuple[str, int]:
     """Return the key before the page, and the revision to read. Raises StatusError 400 or 504."""
     if options.token:
         after, revision = continuation.decode(options.token)
@@ -204,7 +205,7 @@ async def _start_of(options: ListOptions, store: Store) -> tuple[str, int]:
         else:
             await versions.wait_for(store, revision)
         return after, store.revision if revision < 0 else revision
-    await versions.settle(store, options.resource_version, versions.of_list)
+    await versions.settle(store, options.resource_version, versions.of_list, of_log=of_log)
     if options.resource_version in ("", "0") or options.match == "NotOlderThan":
         return "", store.revision
     return "", versions.of_list(options.resource_version)

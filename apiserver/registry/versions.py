@@ -6,25 +6,28 @@ from collections.abc import Callable
 
 from inkube.schemas import status
 from inkube.schemas.golang import quote, strconv
+from inkube.schemas.objects import Object
 from inkube.storage import Store
 
 # Seconds that a read waits for its resourceVersion (blockTimeout of apiserver/pkg/storage/cacher).
 BLOCK_SECONDS = 3.0
 
 
-async def settle(store: Store, version: str, parse: Callable[[str], int]) -> None:
+async def settle(
+    store: Store, version: str, parse: Callable[[str], int], *, of_log: bool = False
+) -> None:
     """Wait until the store contains the version that a read needs.
 
     "" is the newest version, "0" any version, and a number at least that version. Raises
-    StatusError 504, the errors of `parse`, and LogError.
+    StatusError 504, the errors of `parse`, and LogError. `of_log`: see `too_large`.
     """
     if version == "":
         await store.recent()
     elif version != "0":
-        await wait_for(store, parse(version))
+        await wait_for(store, parse(version), of_log=of_log)
 
 
-async def wait_for(store: Store, revision: int) -> None:
+async def wait_for(store: Store, revision: int, *, of_log: bool = False) -> None:
     """Wait for a version that another process can have written already, as
     cacher.waitUntilFreshAndBlock does. Raises StatusError 504 after BLOCK_SECONDS."""
     if revision <= store.revision:
@@ -34,7 +37,8 @@ async def wait_for(store: Store, revision: int) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(BLOCK_SECONDS):
                 await store.reached(revision)
-    check_known(revision, store.revision)
+    if revision > store.revision:
+        raise too_large(revision, store.revision, of_log=of_log)
 
 
 def known_version(text: str) -> int:
@@ -45,27 +49,20 @@ def known_version(text: str) -> int:
         raise status.unknown(f"resourceVersion: Invalid value: {quote(text)}: {error}") from error
 
 
-def too_large(requested: int, current: int) -> status.StatusError:
-    """Return the error 504 for a resource version that does not exist yet."""
-    error = status.StatusError(
-        504,
-        status.Reason.TIMEOUT,
-        f"Timeout: Too large resource version: {requested}, current: {current}",
-        details={
-            "causes": [
-                {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-            ],
-            "retryAfterSeconds": 1,
-        },
-    )
-    error.headers["Retry-After"] = "1"
+def too_large(requested: int, current: int, *, of_log: bool = False) -> status.StatusError:
+    """Return the error 504 for a resource version that does not exist yet.
+
+    For reads that the reference serves from its cache, it tells to try again after a second. Those
+    `of_log` (etcd3/store.go) do not.
+    """
+    text = "Too large resource version"
+    details: Object = {"causes": [{"reason": "ResourceVersionTooLarge", "message": text}]}
+    message = f"Timeout: {text}: {requested}, current: {current}"
+    error = status.StatusError(504, status.Reason.TIMEOUT, message, details=details)
+    if not of_log:
+        details["retryAfterSeconds"] = 1
+        error.headers["Retry-After"] = "1"
     return error
-
-
-def check_known(revision: int, newest: int) -> None:
-    """Raise StatusError 504 for a version that does not exist yet."""
-    if revision > newest:
-        raise too_large(revision, newest)
 
 
 def of_list(text: str) -> int:

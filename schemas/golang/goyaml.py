@@ -288,7 +288,7 @@ def _resolve_plain(text: str) -> Any:
         return text
     if text in _ODD_FLOATS:
         raise DecodeError(f"json: unsupported value: {_ODD_NAMES[text[-4:].lower()](text)}")
-    number = text.replace("_", "")
+    number = text if first == "." else text.replace("_", "")
     whole = _INTEGER.match(number)
     if whole:
         return _integer(whole)

@@ -5,6 +5,7 @@ YAML would read as another type is in double quotes, and other texts are plain. 
 folded at 80 characters. libyaml, of which Go's emitter is a translation, decides the rest.
 """
 
+import functools
 import re
 from datetime import date
 from typing import Any
@@ -22,17 +23,63 @@ _TIME = re.compile(
     re.ASCII,
 )
 _TEXT = "tag:yaml.org,2002:str"
+_SIMPLE_KEYS = re.compile(r"[A-Za-z./:-]*")
+"""Keys that have the same order as texts."""
 
 
 def write(value: Any) -> bytes:
-    """Return a value as YAML with sorted keys."""
-    value_as_json = orjson.loads(orjson.dumps(value))
+    """Return a value as YAML with keys in the order of Go's YAML: numbers in them by size."""
     text: str = yaml.dump(
-        value_as_json, Dumper=_Dumper, default_flow_style=False, allow_unicode=True
+        _sorted(orjson.loads(orjson.dumps(value))),
+        Dumper=_Dumper,
+        default_flow_style=False,
+        allow_unicode=True,
+        sort_keys=False,
     )
     if text.endswith("\n...\n"):  # after a text that ends with several lines; Go omits it
         text = text[:-4]
     return text.encode()
+
+
+def _sorted(value: Any) -> Any:
+    """Return the value with the keys of each object in order."""
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    is_simple = _SIMPLE_KEYS.fullmatch("".join(value)) is not None
+    keys = sorted(value, key=None if is_simple else functools.cmp_to_key(_compare))
+    return {key: _sorted(value[key]) for key in keys}
+
+
+def _compare(left: str, right: str) -> int:
+    """Compare two keys (go.yaml.in/yaml/v2 sorter.go, keyList.Less): letters are last, and digits
+    are numbers. Returns a negative number if the left one is first, a positive one if the right
+    one."""
+    at = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), -1)
+    if at < 0:
+        return len(left) - len(right)
+    is_letter = left[at].isalpha(), right[at].isalpha()
+    if any(is_letter):
+        is_less = left[at] < right[at] if all(is_letter) else is_letter[1]
+    else:
+        is_less = _place(left, at, right[at]) < _place(right, at, left[at])
+    return -1 if is_less else 1
+
+
+def _place(key: str, at: int, other: str) -> tuple[int, int, str]:
+    """Return the number at a place of a key as an int64 of Go, its length, and the character. A
+    number continues with 1 if it has digits before it that are not 0, and it or `other` begins with
+    0."""
+    start = at
+    while start and key[start - 1].isdecimal():
+        start -= 1
+    number, end = int("0" in (key[at], other) and key[start:at].strip("0") != ""), at
+    while end < len(key) and key[end].isdecimal():
+        number = number * 10 + ord(key[end]) - ord("0")
+        number = (number + 2**63) % 2**64 - 2**63
+        end += 1
+    return number, end - at, key[at]
 
 
 def _style(text: str) -> str | None:

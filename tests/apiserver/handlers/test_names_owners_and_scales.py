@@ -304,3 +304,22 @@ async def test_a_write_of_a_scale_takes_replicas_that_are_gone_from_their_owners
     assert [set(each["fieldsV1"]["f:spec"]) for each in found] == owned
     await web.ask("DELETE", definition)
     await web.server.settled()
+
+
+async def test_a_scale_has_the_table_and_the_type_of_its_server(web, scaled):
+    """Those of custom resources are those of apiextensions-apiserver."""
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    listed = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    for path in scaled:
+        is_own = "example.com" in path
+        shown = (await web.ask("GET", f"{path}/scale", Accept=table)).json["columnDefinitions"]
+        assert [each["type"] for each in shown[1:]] == [
+            "integer",
+            "integer",
+            "date" if is_own else "string",
+        ]
+        assert shown[0]["format"] == ("name" if is_own else "")
+        assert shown[1]["description"].startswith("Number" if is_own else "replicas is the desired")
+        refused = await web.ask("GET", f"{path}/scale", Accept=listed)
+        assert refused.code == 406
+        assert refused.json["message"].endswith("(*v1.Scale)" if is_own else "(*autoscaling.Scale)")

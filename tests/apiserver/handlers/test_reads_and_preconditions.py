@@ -171,3 +171,28 @@ async def test_a_list_of_any_version_is_whole_if_upstream_has_it_in_its_cache(we
         rest = (await web.ask("GET", f"{path}?limit=1{query}&continue={token}")).json
         assert ("continue" in rest["metadata"]) is has_more
         assert (len(rest["items"]) == 1) is has_more
+
+
+@pytest.mark.parametrize(
+    ("path", "seconds"),
+    [
+        ("configmaps", 1),
+        ("configmaps?limit=5", None),
+        ("configmaps?limit=5&labelSelector=a", 1),
+        ("events", None),
+    ],
+)
+async def test_reads_of_the_cache_can_be_repeated_for_a_later_version(web, path, seconds):
+    """Pages of all objects, and events, are read from etcd (storage/cacher/delegator.go)."""
+    mark = "&" if "?" in path else "?"
+    url = f"/api/v1/namespaces/default/{path}{mark}resourceVersion=999999999"
+    refused = await web.ask("GET", url)
+    assert refused.code == 504
+    assert refused.json["details"].get("retryAfterSeconds") == seconds
+    assert refused.headers.get("Retry-After") == (str(seconds) if seconds else None)
+
+
+async def test_errors_of_list_options_have_the_order_of_upstream(web):
+    url = "/api/v1/namespaces/default/configmaps?sendInitialEvents=true&resourceVersionMatch=Exact"
+    causes = (await web.ask("GET", url)).json["details"]["causes"]
+    assert [each["field"] for each in causes] == ["resourceVersionMatch", "sendInitialEvents"]
