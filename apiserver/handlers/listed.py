@@ -59,8 +59,10 @@ def indented_list(head: Object, member: str, items: Iterable[Object]) -> Iterato
 def yaml(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:
     """Yield YAML with sorted members. There must be at least one item."""
     write = http.yamls.write
-    before = {name: value for name, value in head.items() if name < member}
-    after = {name: value for name, value in head.items() if name > member}
+    names = http.yamls.in_order([*head, member])
+    at = names.index(member)
+    before = {name: head[name] for name in names[:at]}
+    after = {name: head[name] for name in names[at + 1 :]}
     start = b"%b%b:\n" % (write(before) if before else b"", member.encode())
     lines = (write([item]) for item in items)
     return chunks(start, lines, write(after) if after else b"", b"", SLOW_PIECE)

@@ -4,7 +4,8 @@ Read its modules in this order:
 
 1. `requests`: what a client asked; `intake` accepts the object in its body.
 2. `write`: one attempt to change an object, and what a change is.
-3. `changes`, `patches`, `scaling`: the kinds of change; `patched` accepts what a patch makes.
+3. `changes`, `patches`, `apply`, `scaling`: the kinds of change. `patched` accepts what a patch
+   makes.
 4. `create`, `update`, `delete`: the stages of a write, in order. `stages`, `ownership`,
    `preparation`, `admission`, `deletion`, `storedforms` and `commits` contain them.
 5. `engine`: the loop that carries out a change, attempt after attempt.
@@ -38,7 +39,6 @@ from inkube.apiserver.registry.engine.plain import PlainEngine as PlainEngine
 from inkube.apiserver.registry.intake import Sent as Sent
 from inkube.apiserver.registry.lifetimes import Lifetime as Lifetime
 from inkube.apiserver.registry.listing import Page as Page
-from inkube.apiserver.registry.patches import Patch as Patch
 from inkube.apiserver.registry.plugins import LatePlugin as LatePlugin
 from inkube.apiserver.registry.plugins import OfStore as OfStore
 from inkube.apiserver.registry.plugins import OnDemand as OnDemand
@@ -53,6 +53,7 @@ from inkube.apiserver.registry.requests import Body as Body
 from inkube.apiserver.registry.requests import DeleteOptions as DeleteOptions
 from inkube.apiserver.registry.requests import ListOptions as ListOptions
 from inkube.apiserver.registry.requests import Notes as Notes
+from inkube.apiserver.registry.requests import Patch as Patch
 from inkube.apiserver.registry.requests import Request as Request
 from inkube.apiserver.registry.requests import User as User
 from inkube.apiserver.registry.requests import WriteOptions as WriteOptions

@@ -1,9 +1,10 @@
-"""The kinds of change: create, PUT, delete, eviction. `patches` and `scaling` contain the others.
+"""The kinds of change: create, PUT, delete, eviction. `patches`, `apply` and `scaling` contain the
+others.
 
     Change ── Create
            ├─ Put ── PutStatus
            ├─ JsonPatch, MergePatch, StrategicPatch     (patches)
-           ├─ Apply                                     (patches)
+           ├─ Apply                                     (apply)
            ├─ Scale                                     (scaling)
            ├─ Delete ── Evict
            └─ Amend

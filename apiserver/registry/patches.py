@@ -1,31 +1,23 @@
-"""The changes of PATCH: JSON patch, merge patch, strategic merge patch, server-side apply.
+"""The changes of PATCH but server-side apply: JSON patch, merge patch, strategic merge patch.
 
-Follows handlers/patch.go: jsonPatcher, smpPatcher and applyPatcher.
+Follows handlers/patch.go: jsonPatcher and smpPatcher.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from inkube.apiserver.registry import intake, ownership, patched
+from inkube.apiserver.registry import patched
+from inkube.apiserver.registry.apply import Apply
 from inkube.apiserver.registry.changes import Update
-from inkube.apiserver.registry.requests import NOTHING_SEALED, Request, Sealed
+from inkube.apiserver.registry.requests import Patch, Request, Sealed
+from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin, sealing, status
 from inkube.schemas import patch as rules
-from inkube.schemas.golang import DecodeError, gojson, gotext
-from inkube.schemas.objects import Empty, Object
-from inkube.schemas.ownership import Steps
-from inkube.schemas.ownership import apply as apply_rules
-
-
-class Patch(NamedTuple):
-    """A patch document, the errors for its duplicate keys, its text and its size in bytes."""
-
-    value: Any
-    duplicates: list[str]
-    text: str = ""
-    size: int = 0
-    sealed: Sealed = NOTHING_SEALED
+from inkube.schemas.golang import gojson, gotext
+from inkube.schemas.gotypes import table
+from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Object
 
 
 class MergePatch(Update):
@@ -56,6 +48,10 @@ class MergePatch(Update):
         """Return the objects that the patch unpacks."""
         return builtin.memberorder.of_merge_patch(old, self._patch.value)
 
+    def text(self, request: Request, old: Object, new: Object, gvk: GVK) -> str:
+        """Return what a refusal shows of the patch: the patched object of a Go type."""
+        return builtin.memberorder.text(old, new, self._unpacked(old), gvk)
+
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
         """Return the patched object, and unknown fields of the patch's operations. `old` does not
         change. Raises StatusError."""
@@ -79,15 +75,23 @@ class StrategicPatch(MergePatch):
     __slots__ = ()
 
     def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
-        return rules.strategic(old, self._patch.value, request.served.version.schema), []
+        return rules.strategic(old, self._patch.value, _schema_of(request)), []
+
+    def text(self, request: Request, old: Object, new: Object, gvk: GVK) -> str:
+        """Return what the merge has left of the patch."""
+        return gotext.plain(rules.remainder(old, self._patch.value, _schema_of(request)))
 
     def _accepted(self, write: Write, old: Object, new: Object, unknown: list[str]) -> Object:
-        patch, schema = self._patch.value, write.request.served.version.schema
-
         def remainder() -> str:
-            return gotext.plain(rules.remainder(old, patch, schema))
+            return self.text(write.request, old, new, write.request.served.gvk)
 
         return patched.accept(write, new, self._strict(unknown), remainder=remainder)
+
+
+def _schema_of(request: Request) -> Object:
+    """Return the schema with the patch strategies of the objects of a request."""
+    is_scale = request.subresource == "scale"
+    return table.schema(SCALE) if is_scale else request.served.version.schema
 
 
 class JsonPatch(MergePatch):
@@ -127,65 +131,6 @@ _WITH_VERSION = ("", "/metadata", _VERSION)
 KINDS = {"json": JsonPatch, "merge": MergePatch, "strategic": StrategicPatch}
 
 
-class Apply(Update):
-    """Server-side apply, which records the owners of fields together with the fields.
-
-    Raises StatusError 400 for invalid metadata. The checks have the order of applyPatcher and
-    patcher.applyPatch.
-    """
-
-    __slots__ = ("_body", "creates", "sealed")
-    keeps_owners = True
-    sets_undeclared = True  # those of a declared struct in one that preserves unknown fields
-
-    def __init__(self, request: Request, patch: Patch) -> None:
-        body, self.sealed = patch.value, Sealed()
-        if request.resource.definition.has_secrets:
-            sealing.seal(body, self.sealed)
-        if body.get("metadata") is None:
-            body["metadata"] = {}
-        meta = body["metadata"]  # an apply refuses other values, as each wrong type
-        names_version = isinstance(meta, dict) and bool(meta.get("resourceVersion"))
-        super().__init__(patch.size, names_version=names_version)
-        self._body = body
-        definition = request.resource.definition
-        relaxed = definition.create_on_update and definition.relaxed_subresources
-        self.creates = not request.subresource or relaxed
-
-    async def make(self, write: Write) -> Object:
-        return await write.finish(self._steps(write))
-
-    def _steps(self, write: Write) -> Steps[Object]:
-        request = write.request
-        merged, is_changed = yield from apply_rules.steps(
-            write.old,
-            self._body,
-            typed=request.served.typed,
-            writer=ownership.writer(write),
-            force=request.options.force,
-            versions=ownership.versions(request.resource),
-            may_not_fit=ownership.may_not_fit(request.resource, write.old),
-        )
-        write.owners = "recorded"
-        try:
-            found: list[Empty] = []
-            made = merged
-            # an unchanged custom resource gets no defaults of the request's version, which the
-            # stored object lacks if it is stored in another one (structuredmerge.go, Apply)
-            if is_changed or not request.served.typed.custom:
-                made = request.resource.decode(request.served, made, None, found, restored=True)
-        except DecodeError as error:
-            raise _not_converted(request, self._body, error) from error
-        write.empties = found
-        uid = made["metadata"].get("uid")
-        if uid and write.old is None:
-            raise _uid_without_object(write, uid)
-        # as upstream, names are checked only after the merge
-        intake.check_namespace(request, made)
-        intake.check_name(request, made)
-        return made
-
-
 def of(request: Request, kind: str, patch: Patch) -> Update:
     """Return the change of a decoded PATCH. Raises StatusError 400."""
     if kind != "apply":
@@ -219,22 +164,3 @@ def _sealed(kind: str, patch: Patch) -> Patch:
         sealing.seal(value, sealed)
     text = gotext.compact_json(value) if patch.text else ""
     return patch._replace(value=value, text=text, sealed=sealed)
-
-
-def _not_converted(request: Request, body: Object, error: DecodeError) -> status.StatusError:
-    """Return the error 500 for an applied object that has the right types, but a value that its
-    decoder refuses (structuredmerge.go, Apply)."""
-    kind = f"{request.resource.group}/{request.served.version.name}, Kind={request.served.kind}"
-    meta = body.get("metadata") or {}
-    place = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}"
-    return status.unknown(
-        f"failed to convert new object ({place}; {kind}) to proper version: unable to convert "
-        f"unstructured object to {kind}: {error.text}"
-    )
-
-
-def _uid_without_object(write: Write, uid: str) -> status.StatusError:
-    """Return the error 409 for an apply that names a uid although no object is stored."""
-    why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-    resource = write.request.resource
-    return status.conflict(resource.group, resource.plural, write.name, why)

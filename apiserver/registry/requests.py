@@ -6,7 +6,7 @@ about it besides the response.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,7 +18,7 @@ from inkube.schemas.served import Served
 from inkube.schemas.strategy import User
 from inkube.storage import Consent, Entry
 
-__all__ = ["ADMIN", "NO_OPTIONS", "Body", "DeleteOptions", "Notes", "Request", "User"]
+__all__ = ["ADMIN", "NO_OPTIONS", "Body", "DeleteOptions", "Notes", "Patch", "Request", "User"]
 
 ADMIN = User("system:admin", groups=("system:masters", "system:authenticated"))
 LIGHT = 8 * 1024  # bytes that take some milliseconds, with any content
@@ -122,6 +122,16 @@ class Body(NamedTuple):
     """The bytes of the encoded object."""
     empties: Sequence[Empty] = ()
     """Its empty lists and maps. They are not stored, but validation sees them."""
+    sealed: Sealed = NOTHING_SEALED
+
+
+class Patch(NamedTuple):
+    """A patch document, the errors for its duplicate keys, its text and its size in bytes."""
+
+    value: Any
+    duplicates: list[str]
+    text: str = ""
+    size: int = 0
     sealed: Sealed = NOTHING_SEALED
 
 

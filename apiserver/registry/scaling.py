@@ -9,13 +9,13 @@ import copy
 
 from inkube.apiserver.registry import intake, ownership, scales
 from inkube.apiserver.registry.changes import Update
-from inkube.apiserver.registry.patches import KINDS, MergePatch, Patch
-from inkube.apiserver.registry.requests import Request
+from inkube.apiserver.registry.patches import KINDS, MergePatch, StrategicPatch
+from inkube.apiserver.registry.requests import Patch, Request
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.golang import gotext
+from inkube.schemas.builtin import unstructured
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import TypedSchema, managedfields, scalefields
@@ -100,15 +100,23 @@ class PatchScale(Scale):
     def changed(self, write: Write, owned: Object) -> Object:
         request = write.request
         new, _ = self._patch.applied(request, copy.deepcopy(owned))
-        sent = gotext.compact_json(new)
+
+        def refusal(why: str) -> status.StatusError:
+            again, _ = self._patch.applied(request, owned)
+            text = self._patch.text(request, owned, again, SCALE)
+            return builtin_decoding.patch_refusal(text, why)
+
         try:
-            builtin_decoding.settle_patched_type(new, SCALE)
+            if isinstance(self._patch, StrategicPatch):
+                if why := unstructured.trouble(new, SCALE):
+                    raise refusal(why)
+            else:
+                builtin_decoding.settle_patched_type(new, SCALE)
             found = builtin_decoding.decode(new, SCALE)
         except builtin_decoding.DecodeError as error:
-            raise builtin_decoding.patch_refusal(sent, error) from error
+            raise refusal(str(error)) from error
         if request.options.validation == "Strict" and found.unknown:
-            text = bodies.strict_text(found.unknown)
-            raise builtin_decoding.patch_refusal(sent, text)
+            raise refusal(bodies.strict_text(found.unknown))
         # the patched document is encoded again, with sorted members
         intake.report_unknown(request, SCALE, sorted(found.unknown))
         _check_identity(request, found.object)

@@ -116,6 +116,7 @@ class BindingHandler:
         if request.resource.plural != "pods":
             pods = self._pods()
             version = pods.versions[request.served.name]
+            _node(binding)
             if not meta.get("name"):  # no key can be made of it (registry.NamespaceKeyFunc)
                 raise status.bad_request("Name parameter required.")
             asked = request._replace(name=meta["name"])

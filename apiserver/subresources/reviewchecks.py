@@ -79,6 +79,20 @@ def _selectors(resource: Object) -> list[FieldError]:
         if not raw and not selector.get("requirements"):
             why = f"when {place} is specified, requirements or rawSelector is required"
             errors.append(fielderrors.required(f"{place}.requirements", why))
+        for number, requirement in enumerate(selector.get("requirements") or ()):
+            errors += _requirement(requirement, f"{place}.requirements[{number}]", member)
+    return errors
+
+
+def _requirement(requirement: Object, path: str, member: str) -> list[FieldError]:
+    """Check one requirement of a selector. Operators that are not known are ones of newer clients
+    (AllowUnknownOperatorInRequirement)."""
+    errors = rules.errors("meta.v1.LabelSelectorRequirement", requirement, path)
+    if member == "labelSelector":
+        return [each for each in errors if each.field != f"{path}.operator"]
+    errors = [each for each in errors if each.field == f"{path}.values"]
+    if not requirement.get("key"):
+        errors.insert(0, fielderrors.required(f"{path}.key", "must be specified"))
     return errors
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from inkube.schemas import caches
 from inkube.schemas.builtin.protobuf import messages
+from inkube.schemas.golang import gojson, gotext
 from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
@@ -67,6 +68,11 @@ def of_json_patch(operations: Any) -> Unpacked:
         elif places and operation.get("op") == "test":
             compared.add(places["path"])
     return Unpacked(frozenset(found), frozenset(compared), sources)
+
+
+def text(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> str:
+    """Return the library's text of the patched object."""
+    return gotext.escaped_html(gojson.written(patched(old, new, unpacked, gvk)).decode())
 
 
 def patched(old: Object, new: Any, unpacked: Unpacked, gvk: GVK) -> Any:

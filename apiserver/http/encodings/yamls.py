@@ -7,6 +7,7 @@ folded at 80 characters. libyaml, of which Go's emitter is a translation, decide
 
 import functools
 import re
+from collections.abc import Collection
 from datetime import date
 from typing import Any
 
@@ -47,9 +48,13 @@ def _sorted(value: Any) -> Any:
         return [_sorted(item) for item in value]
     if not isinstance(value, dict):
         return value
-    is_simple = _SIMPLE_KEYS.fullmatch("".join(value)) is not None
-    keys = sorted(value, key=None if is_simple else functools.cmp_to_key(_compare))
-    return {key: _sorted(value[key]) for key in keys}
+    return {key: _sorted(value[key]) for key in in_order(value)}
+
+
+def in_order(keys: Collection[str]) -> list[str]:
+    """Return keys in the order in which `write` writes them."""
+    is_simple = _SIMPLE_KEYS.fullmatch("".join(keys)) is not None
+    return sorted(keys, key=None if is_simple else functools.cmp_to_key(_compare))
 
 
 def _compare(left: str, right: str) -> int:

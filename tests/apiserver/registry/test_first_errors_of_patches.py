@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 
 PODS = "/api/v1/namespaces/default/pods"
+SETS = "/apis/apps/v1/namespaces/default/replicasets"
 POD: dict[str, Any] = {
     "metadata": {"name": "p"},
     "spec": {"containers": [{"name": "c", "image": "i", "args": ["a"]}]},
@@ -85,3 +86,22 @@ async def test_an_object_without_version_has_no_known_members(web):
         'strict decoding error: unknown field "metadata", unknown field "spec", unknown field '
         '"status"'
     )
+
+
+@in_module
+async def test_a_scale_is_patched_and_refused_as_an_object_of_its_type(web):
+    labels = {"a": "b"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": POD["spec"]["containers"]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    assert (await web.ask("POST", SETS, {"metadata": {"name": "s"}, "spec": spec})).code == 201
+    path = f"{SETS}/s/scale"
+    answer = await web.patch(path, {"spec": {"replicas": [], "x": None}}, "strategic-merge")
+    assert answer.json["message"] == (
+        ' "" is invalid: patch: Invalid value: "map[spec:map[replicas:[] x:<nil>]]": '
+        "unrecognized type: int32"
+    )
+    answer = await web.patch(path, {"status": {"template": 1}}, "strategic-merge")
+    assert answer.code == 200, "only an unknown field of the Scale"
+    answer = await web.patch(path, {"spec": True})
+    head = '{"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"s"'
+    assert head in answer.json["message"].replace("\\", "")

@@ -36,6 +36,8 @@ async def test_a_binding_holds_only_for_the_pod_that_it_names(web, member, colle
 async def test_a_binding_in_the_collection_needs_a_name(web):
     refused = await web.ask("POST", BINDINGS, {"target": TARGET})
     assert (refused.code, refused.json["message"]) == (400, "Name parameter required.")
+    refused = await web.ask("POST", BINDINGS, {"target": {}})
+    assert (refused.code, refused.json["message"]) == (500, "target.name: Required value")
 
 
 @pytest.mark.parametrize(("query", "prefix"), [("?dryRun=All", ""), ("", "/registry")])

@@ -83,9 +83,18 @@ def test_a_member_with_children_carries_a_dot() -> None:
         ({"f:a": {".": {}}}, {"f:a": {}}),
         ({"f:a": {".": None, "f:b": {}}}, {"f:a": {".": {}, "f:b": {}}}),
         ({"x:new": {}, "f:a": {}}, {"f:a": {}}),
+        ({"f:a": None, "f:b": {"f:c": None}}, {"f:a": {}, "f:b": {"f:c": {}}}),
         (None, {}),
     ],
-    ids=["spaces and order in keys", "floats", "lone dot", "dot", "unknown kinds", "null"],
+    ids=[
+        "spaces and order in keys",
+        "floats",
+        "lone dot",
+        "dot",
+        "unknown kinds",
+        "null below",
+        "null",
+    ],
 )
 def test_fields_of_clients_become_canonical(written: Any, read: Any) -> None:
     assert fieldsets.parse(written) == read
