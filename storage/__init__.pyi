@@ -25,6 +25,7 @@ from inkube.storage.log import Record as Record
 from inkube.storage.log import Snapshot as Snapshot
 from inkube.storage.pending import Consent as Consent
 from inkube.storage.pending import PendingBatch as PendingBatch
+from inkube.storage.reading import readable as readable
 from inkube.storage.sql.log import SqlLog as SqlLog
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions

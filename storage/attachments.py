@@ -8,6 +8,7 @@ block, and can run in any thread.
 """
 
 import contextlib
+import os
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator
@@ -80,11 +81,16 @@ class Attachments:
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         """Connect to the file. The end of the block commits, an exception rolls back."""
-        connection = sqlite3.connect(
-            f"{self._path.absolute().as_uri()}?mode=rw", timeout=_WAIT, uri=True
-        )
+        connection = sqlite3.connect(self._uri(), timeout=_WAIT, uri=True)
         with contextlib.closing(connection), connection:
             yield connection
+
+    def _uri(self) -> str:
+        """Return the name of the file for SQLite. One that this user cannot write is read as it is,
+        because SQLite could not add a `-shm` to it (`readable`)."""
+        path = self._path.absolute()
+        is_writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+        return f"{path.as_uri()}?{'mode=rw' if is_writable else 'mode=ro&immutable=1'}"
 
 
 def _parts(pieces: Iterable[bytes]) -> Iterator[bytes]:

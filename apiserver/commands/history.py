@@ -234,12 +234,12 @@ def _run(
     data: Path | None, database: str, action: Callable[[Log], Coroutine[Any, Any, None]]
 ) -> None:
     async def run() -> None:
-        log = moments.log_of(data, database)
-        await log.open()
-        try:
-            await action(log)
-        finally:
-            await log.close()
+        with moments.log_of(data, database) as log:
+            await log.open()
+            try:
+                await action(log)
+            finally:
+                await log.close()
 
     with failures.reported(DumpError):
         try:

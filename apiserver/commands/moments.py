@@ -1,5 +1,7 @@
 """Arguments of commands that select a revision, a time, and the data to read."""
 
+import contextlib
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -33,17 +35,22 @@ class Moment(click.ParamType):  # type: ignore[type-arg] # no generic before cli
             self.fail(f"{value!r} {self.unknown}")
 
 
-def log_of(data: Path | None, database: str) -> Log:
-    """Return the log of an existing file, or of a database. Raises click.ClickException."""
+@contextlib.contextmanager
+def log_of(data: Path | None, database: str) -> Iterator[Log]:
+    """Yield the log of an existing file, or of a database. Raises click.ClickException,
+    StorageError, OSError."""
     if database:
         try:
-            return sources.foundation.shared_log(database)
+            log: Log = sources.foundation.shared_log(database)
         except ValueError as error:
             raise click.ClickException(str(error)) from error
+        yield log
+        return
     path = data or LOCAL
     if not path.exists():
         raise click.ClickException(f"{path} does not exist")
-    return storage.sqlite_log(path)
+    with storage.readable(path) as found:
+        yield storage.sqlite_log(found)
 
 
 async def revision_of(log: Log, moment: int | datetime) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from inkube import storage
 from inkube.apiserver.commands import failures
 from inkube.apiserver.registry import JSONCodec
 from inkube.storage import repair as rows
@@ -18,9 +19,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
 @click.argument("file", type=_FILE)
 def check_command(file: Path) -> None:
     """Report damage in a data file. Exits with code 1 if there is any."""
-    with failures.reported(sqlite3.Error, about=f"{file} cannot be read"):
-        problems = rows.problems(file, JSONCodec().is_sound)
-        notice = rows.notice(file)
+    with (
+        failures.reported(sqlite3.Error, about=f"{file} cannot be read"),
+        storage.readable(file) as found,
+    ):
+        problems = rows.problems(found, JSONCodec().is_sound)
+        notice = rows.notice(found)
     if notice:
         click.echo(f"note: {notice}; clients of the next server list again")
     for text in problems[:MAX_PRINTED]:

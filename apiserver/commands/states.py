@@ -78,9 +78,10 @@ def _is_data(source: Path) -> bool:
 
 
 async def _of_data(path: Path) -> State:
-    log = storage.sqlite_log(path)
-    await log.open()
-    try:
-        return await at(log, (await log.horizon()).newest)
-    finally:
-        await log.close()
+    with storage.readable(path) as found:
+        log = storage.sqlite_log(found)
+        await log.open()
+        try:
+            return await at(log, (await log.horizon()).newest)
+        finally:
+            await log.close()

@@ -17,7 +17,7 @@ from inkube.apiserver.registry import keys
 from inkube.apiserver.subresources import recordedlogs
 from inkube.schemas import meta
 from inkube.schemas.objects import Object
-from inkube.storage import Attachments, Range, StorageError
+from inkube.storage import Attachments, Log, Range, StorageError
 
 _SQLITE = b"SQLite format 3\0"
 _PIECE = 64 * 1024
@@ -164,19 +164,22 @@ class Reader:
         self._tools[layouts.DATA_FILE] += _WHOLE
         if source.file is None:
             raise Unread("a data file of inkube in an archive: unpack it first")
-        log = storage.sqlite_log(source.file)
         try:
-            await log.open()
-            try:
-                newest, after = (await log.horizon()).newest, ""
-                while records := await log.at(Range(keys.ROOT, after, PAGE), newest):
-                    for record in records:
-                        self._object(orjson.loads(record.data), "", record.key)
-                    after = records[-1].key
-            finally:
-                await log.close()
+            with storage.readable(source.file) as found:
+                await self._of_log(storage.sqlite_log(found))
         except (StorageError, sqlite3.Error, ValueError) as error:
             raise Unread(f"a database that inkube cannot read: {error}") from error
+
+    async def _of_log(self, log: Log) -> None:
+        await log.open()
+        try:
+            newest, after = (await log.horizon()).newest, ""
+            while records := await log.at(Range(keys.ROOT, after, PAGE), newest):
+                for record in records:
+                    self._object(orjson.loads(record.data), "", record.key)
+                after = records[-1].key
+        finally:
+            await log.close()
 
 
 def _version(source: Input) -> str:

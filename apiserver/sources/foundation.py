@@ -99,8 +99,12 @@ async def _log(
     first = None if start_snapshot is None else start_snapshot.log
     if beginnings.is_default_start(options):
         first = beginnings.snapshot(options, system_fields)
-    own = log(options, first)
-    return own if options.at is None else await earlier.past.at(own, options)
+    if options.at is None:
+        return log(options, first)
+    if options.data is None:
+        return await earlier.past.at(log(options, first), options)
+    with storage.readable(options.data) as data:
+        return await earlier.past.at(storage.sqlite_log(data), options)
 
 
 async def _keys(

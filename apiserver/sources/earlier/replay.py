@@ -41,8 +41,10 @@ def validated(options: Options) -> Options:
 class Player:
     """An open recording: call `start`, then `play`. At the end of the context, both stop."""
 
-    def __init__(self, log: Log, start: Record, speed: float) -> None:
+    def __init__(self, log: Log, start: Record, speed: float, file: contextlib.ExitStack) -> None:
+        """`file` is closed after the log."""
         self._log = log
+        self._file = file
         self._start = start
         self._speed = speed
         self._task: asyncio.Task[None] | None = None
@@ -52,7 +54,7 @@ class Player:
         try:
             return await past.copied(self._log, revision=self._start.revision)
         except BaseException:
-            await self._log.close()
+            await self._close()
             raise
 
     def play(self, store: Store) -> None:
@@ -67,7 +69,11 @@ class Player:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        await self._log.close()
+        await self._close()
+
+    async def _close(self) -> None:
+        with self._file:
+            await self._log.close()
 
     async def _play(self, store: Store) -> None:
         loop = asyncio.get_running_loop()
@@ -90,13 +96,14 @@ class Player:
 async def open_player(path: Path, speed: float) -> Player:
     """Return the recording in a file. Raises StorageError, and ValueError if it is not a
     capture."""
-    log: Log = storage.sqlite_log(path)
-    await log.open()
-    try:
-        return Player(log, await _start(path, log), speed)
-    except BaseException:
-        await log.close()
-        raise
+    with contextlib.ExitStack() as stack:
+        log: Log = storage.sqlite_log(stack.enter_context(storage.readable(path)))
+        await log.open()
+        try:
+            return Player(log, await _start(path, log), speed, stack.pop_all())
+        except BaseException:
+            await log.close()
+            raise
 
 
 async def _start(path: Path, log: Log) -> Record:

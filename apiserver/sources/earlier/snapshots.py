@@ -51,12 +51,13 @@ async def load(path: Path | str) -> Snapshot:
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file")
-    file = storage.sqlite_log(path)
-    await file.open()
-    try:
-        return Snapshot(await store.read(file))
-    finally:
-        await file.close()
+    with storage.readable(path) as found:
+        file = storage.sqlite_log(found)
+        await file.open()
+        try:
+            return Snapshot(await store.read(file))
+        finally:
+            await file.close()
 
 
 async def restore(snapshot: log.Snapshot, target: log.Log) -> None:
