@@ -13,13 +13,13 @@ OTHERS = {
     "storage/wholefiles.py": "writes the drafts",
     "storage/files.py": "creates an empty data file, which SQLite then fills in transactions",
     "apiserver/dumps/inputs.py": "copies streams to temporary files without names",
+    "storage/reading.py": "copies a data file to a temporary folder of the owner",
     "storage/repair.py": "locks a data file, and links the old one before a whole one replaces it",
     "apiserver/auth/tls.py": "a key for OpenSSL, in a temporary folder of the owner",
     "apiserver/auth/frontproxy.py": "as above",
     "apiserver/http/auditfiles.py": "appends lines to a log, and rotates it",
     "apiserver/explore/controllers.py": "appends the output of a controller to a log",
     "controllers/workloads/kubelet/files.py": "packs an archive in memory",
-    "apiserver/commands/example.py": "copies each file with wholefiles.write",
     "controllers/provisioning/outside/contents.py": "replaces a file in one step, without storage",
 }
 """Modules with other writers, and the reasons."""
