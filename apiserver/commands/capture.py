@@ -1,6 +1,7 @@
 """`inkube capture`: a live cluster as a file that `inkube serve` starts from, and plays again."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
@@ -42,11 +43,24 @@ def capture_command(
     logs.configure()
     wanted = CaptureScope(resources=resource, namespaces=namespace, secrets=secrets)
 
-    async def run() -> None:
+    async def run() -> bool:
+        """Return whether the capture is complete."""
         stop = process.eventloop.Stop()
         async with Cluster(kubeconfig, context) as cluster:
             until = stop.requested if follow else None
-            await capture.capture(cluster, file, wanted, report=click.echo, until=until)
+            capturing = capture.capture(cluster, file, wanted, report=click.echo, until=until)
+            work = asyncio.create_task(capturing)
+            await stop.or_done(work)
+            # once the file exists, changes are recorded
+            if not work.done() and not await asyncio.to_thread(file.exists):
+                work.cancel()
+                await asyncio.wait([work])
+                return False
+            await work
+            return True
 
     with failures.reported(ClusterError):
-        asyncio.run(run())
+        is_complete = asyncio.run(run())
+    if not is_complete:
+        click.echo(f"interrupted: {file} is not written", err=True)
+        sys.exit(failures.INTERRUPTED)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import shutil
+import signal
 import sys
 
 import pytest
@@ -16,6 +17,7 @@ from inkube.apiserver.capture import versions
 from inkube.apiserver.capture.capture import CaptureScope, capture
 from inkube.apiserver.capture.cluster import Cluster, ClusterError
 from inkube.apiserver.cli import main
+from inkube.apiserver.commands import failures
 from inkube.apiserver.registry.codec import JSONCodec
 from inkube.storage.sql.sqlite import sqlite_log
 from inkube.storage.store import Store
@@ -247,6 +249,31 @@ async def test_a_recording_goes_on_after_an_expired_watch_and_a_failed_list(
             changes.close()
         until.set()
         await running
+
+
+@pytest.mark.parametrize("options", [(), ("--follow",)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_signal_ends_a_capture_before_its_file_is_complete(
+    cluster, tmp_path, number, options
+):
+    live, config = cluster
+    await live.client.create(fault("list", "configmaps", hold={"seconds": 600}))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "inkube", "capture", str(tmp_path / "a.db"), *options),
+        f"--kubeconfig={config}",
+        stderr=asyncio.subprocess.PIPE,
+    )
+    async with within():
+        while not live.faults.counted("list-configmaps")[2]:  # noqa: ASYNC110 # no event
+            await asyncio.sleep(0)
+    process.send_signal(number)
+    async with within():
+        _, text = await process.communicate()
+    assert (process.returncode, text.decode()) == (
+        failures.INTERRUPTED,
+        f"interrupted: {tmp_path / 'a.db'} is not written\n",
+    )
+    assert [each.name for each in tmp_path.iterdir()] == ["config"]
 
 
 async def test_objects_that_cannot_be_captured_are_named(tmp_path):
