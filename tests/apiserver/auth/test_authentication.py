@@ -322,6 +322,16 @@ def test_a_token_file_needs_three_columns(tmp_path) -> None:
         tokenfiles.read_tokens(path)
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a" * 200_000 + b",me,1"], ids=["text", "field"])
+def test_a_token_file_that_is_no_csv_is_named(tmp_path, content):
+    path = tmp_path / "tokens.csv"
+    path.write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"token file '.*tokens\.csv' is not a CSV file in UTF-8: "
+    ):
+        tokenfiles.read_tokens(path)
+
+
 async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:
     options = {"data": tmp_path / "data.db", "token_auth_file": token_file}
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}
