@@ -198,6 +198,10 @@ class Informer:
             self._waiters.append(_Waiter(revision, reached))
             await reached
 
+    async def wait_for_write(self, written: Object) -> None:
+        """Return when the cache has reached the write that returned this object."""
+        await self.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+
     async def missing_revision(self) -> int:
         """Return the newest revision of the resource if the cache has not reached it; otherwise
         0."""

@@ -205,7 +205,7 @@ class CronJobController:
                 return  # of somebody else, who updates the status
             # else of an earlier attempt that ended before its status was written
         else:
-            await self._jobs.wait_for_revision(int(job["metadata"]["resourceVersion"]))
+            await self._jobs.wait_for_write(job)
             await self._events.normal(owner, "SuccessfulCreate", f"Created job {name}")
         meta = job["metadata"]
         made = {

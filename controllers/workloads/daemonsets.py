@@ -416,7 +416,7 @@ class DaemonSetController:
         status |= {member: count for member, count in optional.items() if count}
         written = await writes.write_status(self._client, owner, status)
         if written is not None and written is not owner:
-            await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+            await self._sets.wait_for_write(written)
         return later
 
 

@@ -279,7 +279,7 @@ class DeploymentController:
                 return await self._handle_collision(deployment, name)
             await self._handle_create_error(deployment, name, error)
             raise
-        await self._sets.wait_for_revision(int(made["metadata"]["resourceVersion"]))
+        await self._sets.wait_for_write(made)
         if size(made):
             message = f"Scaled up replica set {name} from 0 to {size(made)}"
             await self._events.normal(deployment, "ScalingReplicaSet", message)
@@ -332,7 +332,7 @@ class DeploymentController:
         written = await writes.update(self._client, changed)
         if written is None:
             raise _StaleCache
-        await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+        await self._sets.wait_for_write(written)
         return written
 
     async def _scale(
@@ -471,7 +471,7 @@ class DeploymentController:
         written = await writes.update(self._client, changed, subresource="status")
         if written is None:
             raise _StaleCache
-        await self._deployments.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+        await self._deployments.wait_for_write(written)
         deployment.update(written)
 
 

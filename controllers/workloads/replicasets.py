@@ -111,7 +111,7 @@ class ReplicaController:
         status, next_available = self._status(owner, failure)
         written = await writes.write_status(self._client, owner, status)
         if written is not None and written is not owner:
-            await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+            await self._sets.wait_for_write(written)
         waits = [seconds for seconds in (wait, next_available) if seconds]
         return Result(requeue_after=min(waits)) if waits else None
 

@@ -68,7 +68,7 @@ class Revisions:
             if found["revision"] == newest:
                 return found, collisions
             raised = await self._client.update({**found, "revision": newest + 1})
-            await self._cache.wait_for_revision(int(raised["metadata"]["resourceVersion"]))
+            await self._cache.wait_for_write(raised)
             return raised, collisions
         for _ in range(_TRIES):
             body = self._body(owner, data, collisions, annotations)
@@ -84,7 +84,7 @@ class Revisions:
                     return there, collisions
                 collisions += 1
                 continue
-            await self._cache.wait_for_revision(int(made["metadata"]["resourceVersion"]))
+            await self._cache.wait_for_write(made)
             return made, collisions
         raise RuntimeError(f"no free name for a revision of {owner['metadata']['name']}")
 

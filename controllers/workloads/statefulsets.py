@@ -367,7 +367,7 @@ class StatefulSetController:
             status["conditions"] = owner["status"]["conditions"]
         written = await writes.write_status(self._client, owner, status)
         if written is not None and written is not owner:
-            await self._sets.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+            await self._sets.wait_for_write(written)
 
 
 def _claim_owners(owner: Object, pod: Object, claim: Object, *, condemned: bool) -> list[Object]:

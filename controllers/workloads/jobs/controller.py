@@ -306,7 +306,7 @@ class JobController:
     async def _write(self, job: Object) -> Object:
         """Write the status and return the Job. Raises StatusError if the Job changed meanwhile."""
         written = await self._client.update(job, subresource="status")
-        await self._jobs.wait_for_revision(int(written["metadata"]["resourceVersion"]))
+        await self._jobs.wait_for_write(written)
         return written
 
     async def _record_end(self, job: Object, ending: EndCondition) -> None:
