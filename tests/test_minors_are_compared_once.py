@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import syntax
 
 ROOT = Path(__file__).parent.parent
 BUILT_ONCE = ("cache", "of_values", "cached_property")
@@ -47,9 +48,9 @@ BUILDERS = {
 """Builders of tables, types, rules, definitions and handlers, called once per part."""
 
 
-def asked(text: str) -> Iterator[tuple[str, int]]:
+def asked(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Yield each comparison with a version: the function ("" outside) and the line."""
-    yield from _asked(ast.parse(text), "", kept=True)
+    yield from _asked(tree, "", kept=True)
 
 
 def _asked(node: ast.AST, function: str, *, kept: bool) -> Iterator[tuple[str, int]]:
@@ -85,7 +86,7 @@ def test_only_code_that_builds_parts_compares_versions() -> None:
         f"{path.relative_to(ROOT)}:{line}: {function} asks for a version"
         for room in ("apiserver", "controllers", "schemas", "storage")
         for path in sorted((ROOT / room).rglob("*.py"))
-        for function, line in asked(path.read_text(encoding="utf-8"))
+        for function, line in asked(syntax.tree(path))
         if function not in BUILDERS.get(str(path.relative_to(ROOT)), ())
     ]
     assert not found, "decide it when the part is built, or put it into a range:\n" + "\n".join(
@@ -95,8 +96,8 @@ def test_only_code_that_builds_parts_compares_versions() -> None:
 
 def test_no_builder_is_named_in_vain() -> None:
     for name, functions in BUILDERS.items():
-        text = (ROOT / name).read_text(encoding="utf-8")
-        assert functions <= {function for function, _ in asked(text)}, name
+        tree = syntax.tree(ROOT / name)
+        assert functions <= {function for function, _ in asked(tree)}, name
 
 
 @pytest.mark.parametrize(
@@ -112,4 +113,4 @@ def test_no_builder_is_named_in_vain() -> None:
     ],
 )
 def test_a_question_is_found(text: str, found: list[str]) -> None:
-    assert [function for function, _ in asked(text)] == found
+    assert [function for function, _ in asked(ast.parse(text))] == found

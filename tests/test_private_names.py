@@ -5,6 +5,7 @@ only. With a version of another library in which a name is missing, a slower way
 serves, or requests are refused.
 """
 
+import ast
 import inspect
 import socket
 from functools import partial
@@ -17,6 +18,7 @@ import aiohttp
 import privates
 import pytest
 import re2
+import syntax
 import urllib3.connection
 from dulwich.client import Urllib3HttpGitClient
 
@@ -48,8 +50,8 @@ def test_every_use_is_known() -> None:
     files = [str(path.relative_to(ROOT)) for f in FOLDERS for path in (ROOT / f).rglob("*.py")]
     found = {}
     for path in files:
-        text = (ROOT / path).read_text()
-        found[path] = privates.used(text, partial(privates.module_of, path))
+        tree = syntax.tree(ROOT / path)
+        found[path] = privates.used(tree, partial(privates.module_of, path))
     assert {path: names for path, names in found.items() if names} == USES
 
 
@@ -77,7 +79,7 @@ def test_every_use_is_known() -> None:
 def test_a_use_is_found_wherever_it_is(text: str, names: set[str]) -> None:
     module = ModuleType("inkube.newcomer")
     vars(module).update(Handler=aiohttp.web.RequestHandler, Response=aiohttp.web.StreamResponse)
-    assert privates.used(text, lambda: module) == names
+    assert privates.used(ast.parse(text), lambda: module) == names
 
 
 def test_the_loop_for_connections_has_been_tested_with_the_aiohttp_that_is_installed() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import syntax
 
 parser = pytest.importorskip("re._parser")
 ROOT = Path(__file__).parents[1]
@@ -22,7 +23,7 @@ def literals() -> Iterator[tuple[str, str | bytes]]:
     """Yield the place and the text of each literal expression that the package gives to `re`."""
     for folder in ("apiserver", "controllers", "schemas", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(syntax.tree(path)):
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                     first = node.args[0] if node.args else None
                     is_of_re = getattr(node.func.value, "id", "") == "re"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import syntax
 from circles import circle
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +87,7 @@ def _asked() -> Iterator[str]:
             name = file.relative_to(ROOT).as_posix()
             if name in _MAY_ASK or name.startswith(_OTHERS):
                 continue
-            for node in _questions(ast.parse(file.read_text())):
+            for node in _questions(syntax.tree(file)):
                 yield f"{name}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)}"
 
 

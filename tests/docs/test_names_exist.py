@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import syntax
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("apiserver", "controllers", "schemas", "storage", "tools", "benchmarks", "tests")
@@ -71,7 +72,7 @@ def _parsed(path: Path) -> Parsed:
     documented: set[int] = set()
     strings: list[str] = []
     identifiers: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax.tree(path)):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             documented.add(id(node.value))  # comes before the value itself
             documentation.append((node.lineno, str(node.value.value)))

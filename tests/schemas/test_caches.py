@@ -3,6 +3,8 @@
 import ast
 from pathlib import Path
 
+import syntax
+
 from inkube.schemas import caches
 from inkube.schemas.builtin import decoding
 from inkube.schemas.meta import GVK
@@ -18,7 +20,7 @@ def sources():
     for folder in ("apiserver", "controllers", "schemas", "storage"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path != HOME:
-                yield path, ast.parse(path.read_text())
+                yield path, syntax.tree(path)
 
 
 def globals_that_change(tree):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import syntax
 
 from inkube.schemas import crds, lazy
 from inkube.schemas.builtin import lookup, resources
@@ -81,7 +82,7 @@ def test_a_name_a_room_does_not_offer_is_an_attribute_error() -> None:
 
 def _late(file: Path) -> list[str]:
     """Return imports inside functions, and those that only type checkers use."""
-    tree = ast.parse(file.read_text())
+    tree = syntax.tree(file)
     nodes = list(ast.walk(tree))
     functions = [n for n in nodes if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
     branches = [
@@ -114,7 +115,7 @@ def _by_name(file: Path) -> list[str]:
     lock is shared by all instances."""
     return [
         f"{file.relative_to(ROOT)}:{node.lineno}"
-        for node in ast.walk(ast.parse(file.read_text()))
+        for node in ast.walk(syntax.tree(file))
         if (
             isinstance(node, ast.Name | ast.Attribute)
             and _name(node) in ("import_module", "__import__")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import syntax
 
 import inkube
 from inkube.schemas.objects import NoEntries, same, semantically_same
@@ -57,7 +58,7 @@ def test_there_is_one_word_for_an_object_and_one_meaning_of_same() -> None:
         (path.relative_to(PACKAGE.joinpath("schemas").resolve().parent).as_posix(), name)
         for root in ROOTS
         for path in (PACKAGE / root).resolve().rglob("*.py")
-        for name in _defined(ast.parse(path.read_text()))
+        for name in _defined(syntax.tree(path))
         if name in ("Object", "same", "semantically_same")
     }
     assert found == {

@@ -8,6 +8,8 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
+import syntax
+
 
 def circle(package: str) -> list[str]:
     """Return modules of a package that form a cycle, each importing the one before it; empty if
@@ -38,7 +40,7 @@ def _imported(path: Path, modules: dict[str, Path]) -> set[str]:
     """Return modules of the package that a module imports. Imports are absolute, as ruff requires.
     `from package import module` is an import of the module, not of its package."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(syntax.tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

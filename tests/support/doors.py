@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import syntax
+
 ROOTS = ("apiserver", "controllers", "schemas", "storage")
 
 
@@ -45,7 +47,7 @@ class House:
             for path in self._files("*.py")
             if (here := path.relative_to(self._tree)).name != "__init__.py"
             for package in [_module(here.parent)]
-            for node in ast.walk(ast.parse(path.read_text()))
+            for node in ast.walk(syntax.tree(path))
             for module, name in _imported(node)
             if f"{module}.{name}".rstrip(".") == package
         ]
@@ -78,7 +80,7 @@ class House:
     def _deep_in(self, path: Path) -> Iterator[Import]:
         here = path.relative_to(self._tree)
         own = self._room_of(_module(here))
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(syntax.tree(path)):
             for module, name in _imported(node):
                 whole = f"{module}.{name}" if f"{module}.{name}" in self._modules else module
                 room = self._room_of(whole)

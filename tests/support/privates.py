@@ -28,10 +28,9 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__") and name not in PUBLIC and name != "_"
 
 
-def used(text: str, load: Callable[[], ModuleType]) -> set[str]:
-    """Return the private names of libraries in the source of a module. The module is loaded if it
+def used(tree: ast.AST, load: Callable[[], ModuleType]) -> set[str]:
+    """Return the private names of libraries in the tree of a module. The module is loaded if it
     inherits from classes."""
-    tree = ast.parse(text)
     nodes = list(ast.walk(tree))
     others = {name for value, name in _read(nodes) if not _is_self(value)}
     if others:

@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import syntax
+
 METHODS = frozenset({
     "copy", "copy2", "copyfile", "copyfileobj", "copytree", "dump_to_path", "hardlink_to", "link",
     "mkstemp", "move", "NamedTemporaryFile", "rename", "replace", "symlink", "symlink_to", "touch",
@@ -57,7 +59,7 @@ def of_folder(folder: Path) -> dict[str, list[str]]:
     """Return the calls in each module of a folder that has any."""
     found = {}
     for path in sorted(folder.rglob("*.py")):
-        calls = [f"{line}: {text}" for line, text in writers(ast.parse(path.read_text("utf-8")))]
+        calls = [f"{line}: {text}" for line, text in writers(syntax.tree(path))]
         if calls:
             found[path.relative_to(folder.parent).as_posix()] = calls
     return found

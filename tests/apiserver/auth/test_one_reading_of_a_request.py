@@ -5,6 +5,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+import syntax
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from yarl import URL
@@ -140,7 +141,7 @@ def test_only_one_module_parses_urls_of_requests():
     root = Path(inkube.__path__[0]) / "apiserver"
     readers = set()
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(syntax.tree(path)):
             if isinstance(node, ast.Attribute) and node.attr in (
                 "rel_url",
                 "query_string",
