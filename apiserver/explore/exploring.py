@@ -88,7 +88,7 @@ async def _explored(scenario: Scenario, limits: Limits, progress: Progress) -> E
 
 
 async def explore_into(
-    found: Exploration, scenario: Scenario, limits: Limits, progress: Progress
+    exploration: Exploration, scenario: Scenario, limits: Limits, progress: Progress
 ) -> None:
     """Explore a scenario, and add what is found to an empty exploration. If this is cancelled, it
     contains what was found before. Raises ExplorationError, ManifestError, OSError."""
@@ -99,14 +99,16 @@ async def explore_into(
         first = await references.undisturbed(scenario, runner, start)
         second = await references.undisturbed(scenario, runner, start)
         expected = references.expected(first, second)
-        explorer = _Explorer(runner, start, limits, expected, found)
+        explorer = _Explorer(runner, start, limits, expected, exploration)
         plans = _chosen(_plans(scenario, runner, limits, first, second), limits)
         fails = shrinking.Fails(folder, expected.masked)
         try:
             await explorer.all(plans, progress)
-            found.findings = await shrinking.shrunk(scenario, found.findings, fails, limits.shrink)
+            exploration.findings = await shrinking.shrunk(
+                scenario, exploration.findings, fails, limits.shrink
+            )
         except asyncio.CancelledError:  # without smaller cases, which take time
-            found.findings = await shrinking.shrunk(scenario, found.findings, fails, 0)
+            exploration.findings = await shrinking.shrunk(scenario, exploration.findings, fails, 0)
             raise
 
 
