@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import math
 import shlex
 import signal
 import sys
@@ -42,6 +43,15 @@ none of these reaches them."""
 _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "objects", "time")
 
 
+class _Seconds(click.FloatRange):
+    """A number of seconds, which can be infinite."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. Raises click.BadParameter, also for nan, which is in no range."""
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value} is not a number.", param, ctx) if math.isnan(found) else found
+
+
 @click.command("explore", context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SCENARIO] [-- COMMAND…]")
 @click.option("--objects", multiple=True, type=_PATH, help="Objects to create and then delete.")
@@ -51,7 +61,7 @@ _CATEGORIES = ("crash", "error", "race", "away", "events", "stale", "user", "obj
 @click.option("--workloads", is_flag=True, help="Run Deployments and Pods on simulated nodes.")
 @click.option(
     "--budget",
-    type=click.FloatRange(0),
+    type=_Seconds(0),
     default=60.0,
     show_default=True,
     help="Seconds for all runs.",

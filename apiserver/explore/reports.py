@@ -1,6 +1,7 @@
 """What an exploration found: as text, JSON, JUnit, or SARIF."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from xml.etree import ElementTree as ET
@@ -15,6 +16,7 @@ from inkube.schemas.objects import Object
 MOST_DIFFERENCES = 8
 MOST_REQUESTS = 15
 MOST_LINES = 15
+_NOT_OF_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -71,10 +73,10 @@ def junit(exploration: Exploration) -> str:
     suite = ET.Element("testsuite", name="inkube explore")
     for finding in exploration.findings:
         case = _case(suite, finding.plan)
-        failure = ET.SubElement(case, "failure", message=finding.text)
-        failure.text = "\n".join(map(str, finding.differences))
+        failure = ET.SubElement(case, "failure", message=_of_xml(finding.text))
+        failure.text = _of_xml("\n".join(map(str, finding.differences)))
     for plan, why in exploration.failed:
-        ET.SubElement(_case(suite, plan), "error", message=why)
+        ET.SubElement(_case(suite, plan), "error", message=_of_xml(why))
     for plan in exploration.passed:
         _case(suite, plan)
     for plan in (*exploration.not_struck, *exploration.left_out):
@@ -102,7 +104,12 @@ def sarif(exploration: Exploration, uri: str) -> str:
 
 
 def _case(suite: ET.Element, plan: Plan) -> ET.Element:
-    return ET.SubElement(suite, "testcase", classname=plan.category, name=plan.name)
+    return ET.SubElement(suite, "testcase", classname=plan.category, name=_of_xml(plan.name))
+
+
+def _of_xml(text: str) -> str:
+    """Return a text with escapes for the characters that XML cannot contain."""
+    return _NOT_OF_XML.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def _finding(finding: Finding, again: Callable[[str], str] | None) -> Iterator[str]:

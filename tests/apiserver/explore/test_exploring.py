@@ -155,6 +155,7 @@ def test_an_unreadable_scenario_is_reported_with_its_member(text, why, tmp_path)
         ("nowhere.yaml", "File 'nowhere.yaml' does not exist."),
         (".", "File '.' is a directory."),
         ("--objects nowhere.yaml -- true", "Path 'nowhere.yaml' does not exist."),
+        ("--budget nan map.yaml", "nan is not a number."),
         ("--budget -1 map.yaml", "-1.0 is not in the range x>=0."),
     ],
 )

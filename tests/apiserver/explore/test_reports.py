@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import json
+from xml.etree import ElementTree as ET
 
 import camps
 import pytest
@@ -68,6 +69,16 @@ def test_findings_with_the_same_name_have_files_of_their_own(run, found, tmp_pat
         *(f"{FILE}{end}" for end in (".db", ".html", ".yaml")), f"test_{FILE}.py",
         *(f"{FILE}_2{end}" for end in (".db", ".html", ".yaml")), f"test_{FILE}_2.py",
     }  # fmt: skip
+
+
+def test_junit_is_xml_whatever_a_controller_writes(run, found, monkeypatch):
+    text = "\x00\x1b[31m \ufffe\ud800 \t\x7f é"
+    [finding] = found.findings
+    monkeypatch.setattr(found, "findings", [finding._replace(text=text)])
+    monkeypatch.setattr(found, "failed", [(finding.plan, text)])
+    suite = ET.fromstring(run("--format", "junit").stdout)
+    shown = "\\x00\\x1b[31m \\ufffe\\ud800 \t\x7f é"
+    assert [each.attrib["message"] for each in suite.iterfind(".//*[@message]")] == [shown, shown]
 
 
 def test_sarif_has_a_result_for_each_finding_and_a_rule_for_each_verdict(run):
