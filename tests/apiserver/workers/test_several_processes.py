@@ -20,6 +20,8 @@ import pytest
 import yaml
 from patience import KUBECTL
 
+from inkube.apiserver.http import GRACE_SECONDS
+
 PATIENCE = patience.SECONDS
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -299,6 +301,31 @@ async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
     assert asked == ["given\n"] * 4
     names = Counter(line.split()[0] for line in served.log if "/pods/p/exec" in line)
     assert set(names) == {"worker-1", "worker-2"}, "each was asked"
+
+
+@linux
+async def test_a_worker_that_stops_ends_the_streams_that_it_forwards(
+    serve: Serve, http: Any, tmp_path: Path
+):
+    served = await serve("--workloads", "--nodes", "1", "--data", str(tmp_path / "inkube.db"))
+    await all_answer(http, served, 2)
+    pods = f"{served.url}/api/v1/namespaces/default/pods"
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    async with http.post(pods, json={"metadata": {"name": "p"}, "spec": spec}) as made:
+        assert made.status == 201
+    async with http.get(f"{pods}?watch=1") as events, asyncio.timeout(PATIENCE):
+        async for line in events.content:
+            if json.loads(line)["object"]["status"].get("phase") == "Running":
+                break
+    logs = [await http.get(f"{pods}/p/log?follow=true") for _ in range(4)]
+    assert {each.status for each in logs} == {200}
+    for pid in reversed(served.workers()):  # the first one usually leads
+        handle = os.pidfd_open(pid)
+        os.kill(pid, signal.SIGTERM)
+        async with asyncio.timeout(GRACE_SECONDS / 2):
+            await gone(handle)
+    for each in logs:
+        each.close()
 
 
 async def test_messages_for_a_shared_stream_are_taken_by_every_worker(
