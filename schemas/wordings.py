@@ -13,12 +13,12 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, ClassVar
 
-from inkube.schemas import caches, dialects, fielderrors, releases, status
+from inkube.schemas import bodies, caches, dialects, fielderrors, releases, status
 from inkube.schemas.builtin import columns, decoding, gates
 from inkube.schemas.definitions import Definition, Origin, Scale, Subresource
 from inkube.schemas.dialects import Dialect
 from inkube.schemas.fielderrors import FieldError
-from inkube.schemas.golang import gotext
+from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.gotypes import table
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR, canonical_api_version
@@ -151,15 +151,37 @@ class Wording:
             raise _another_version(obj.get("apiVersion", ""), served)
 
     def check_patched_type(self, served: Served, obj: Object) -> list[str]:
-        """Check that a patched object has the type of the path. Returns strict errors. Raises
-        StatusError 400 or 422, or DecodeError."""
-        self.check_version(served, obj)
-        if obj.get("kind") != served.kind:
-            kind, metadata = _text(obj, "kind"), obj.get("metadata")
-            error = fielderrors.invalid("kind", kind, f"must be {served.kind}")
-            name = _text(metadata, "name") if isinstance(metadata, dict) else ""
-            raise status.invalid(served.gvk.group, kind, name, [error])
+        """Check that apiVersion and kind of a patched object can be read. Returns strict errors.
+        Raises StatusError or DecodeError."""
+        bodies.check_unstructured(obj)
+        if "apiVersion" in obj and obj["apiVersion"] is None:
+            raise DecodeError(
+                ".apiVersion accessor error: <nil> is of the type <nil>, expected string"
+            )
         return []
+
+    def check_kept_type(self, served: Served, obj: Object, subresource: str) -> None:
+        """Check that a decoded patched object still has the type of the path. A status cannot
+        change it. Raises StatusError 422, or 500 without a version."""
+        version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
+        if not version:
+            raise status.internal_error(
+                "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+            )
+        if subresource == "status":
+            obj["apiVersion"], obj["kind"] = served.api_version, served.kind
+            return
+        errors = [
+            fielderrors.invalid(member, found, f"must be {own}")
+            for member, found, own in (
+                ("kind", kind, served.kind),
+                ("apiVersion", version, served.api_version),
+            )
+            if found != own
+        ]
+        if errors:
+            name = obj["metadata"].get("name") or ""
+            raise status.invalid(GVK.of(version, kind).group, kind, name, errors)
 
     def refusal(self, error: StatusError) -> StatusError:
         """Return the error with the texts of this wording; may change it in place."""
@@ -170,8 +192,14 @@ class Wording:
         return texts if self._dialect is None else self._dialect.warnings(texts)
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
-        """Check that an object from a webhook has the type of the path. Raises 400 or 422."""
-        self.check_patched_type(served, obj)
+        """Check that an object from a webhook has the type of the path. Raises StatusError 400 or
+        422."""
+        self.check_version(served, obj)
+        if obj.get("kind") != served.kind:
+            kind, metadata = _text(obj, "kind"), obj.get("metadata")
+            error = fielderrors.invalid("kind", kind, f"must be {served.kind}")
+            name = _text(metadata, "name") if isinstance(metadata, dict) else ""
+            raise status.invalid(served.gvk.group, kind, name, [error])
 
     def cells(self, gvr: GVR, obj: Object, now: datetime) -> list[Any] | None:
         """Return the cells of a table's row, None if the paths of the columns give them."""
@@ -251,7 +279,8 @@ class _Python(Wording):
 
     def check_patched_type(self, served: Served, obj: Object) -> list[str]:
         self.check_type(served, obj)
-        return super().check_patched_type(served, obj)
+        self.check_admitted_type(served, obj)
+        return []
 
     def allows(self, method: str, verb: str, name: str, verbs: Sequence[str]) -> bool:
         return verb in verbs
@@ -337,6 +366,9 @@ class _Kubernetes(Wording):
     def check_patched_type(self, served: Served, obj: Object) -> list[str]:
         """Give the object the type that Go decodes the patched text into, a kind of the scheme."""
         return decoding.settle_patched_type(obj, served.gvk, served.definition.minor)
+
+    def check_kept_type(self, served: Served, obj: Object, subresource: str) -> None:
+        """Decoding has given it the type already."""
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:
         """Decoding has given it the type already."""

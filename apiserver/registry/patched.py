@@ -4,7 +4,8 @@ The same checks as in `intake`, but refusals show the patched text, and name the
 order. Follows jsonPatcher and smpPatcher of apiserver/pkg/endpoints/handlers/patch.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from inkube.apiserver.registry import intake
 from inkube.apiserver.registry.requests import Request
@@ -13,7 +14,9 @@ from inkube.schemas import bodies as decoding
 from inkube.schemas import builtin
 from inkube.schemas.builtin import patch_refusal
 from inkube.schemas.golang import DecodeError, gojson, gotext
-from inkube.schemas.objects import Object
+from inkube.schemas.meta import GVK
+from inkube.schemas.objects import Empty, Object
+from inkube.schemas.status import StatusError
 
 
 def accept(
@@ -57,7 +60,7 @@ def accept(
     except DecodeError as error:
         raise patch_refusal(whole(), error.text) from error
     try:
-        obj, found, write.empties = intake.decode(request, obj, restored=remainder is not None)
+        obj, found, write.empties = _decode(request, obj, restored=remainder is not None)
     except DecodeError as error:
         first = error if remainder else _first_error(request, in_order(), error)
         raise patch_refusal(whole(), first.text) from error
@@ -71,7 +74,16 @@ def accept(
         write.warn(text)
     intake.check_namespace(request, obj)
     intake.check_name(request, obj)
+    request.resource.wording.check_kept_type(request.served, obj, request.subresource)
     return obj
+
+
+def no_object(value: Any) -> StatusError:
+    """Return the error 422 for a patch that has made a list of an object."""
+    problem = decoding.type_meta_problem(value)
+    return patch_refusal(
+        gotext.compact_json(value), f"couldn't get version/kind; json parse error: {problem}"
+    )
 
 
 def _settle_type(request: Request, obj: Object, *, by_text: bool) -> list[str]:
@@ -84,6 +96,34 @@ def _settle_type(request: Request, obj: Object, *, by_text: bool) -> list[str]:
     head = {"apiVersion": served.api_version, "kind": served.kind}
     obj |= {name: head[name] for name in head if isinstance(obj.get(name), str | None)}
     return []
+
+
+def _decode(
+    request: Request, obj: Object, *, restored: bool
+) -> tuple[Object, list[str], Sequence[Empty]]:
+    """Decode a patched object, as `intake.decode`. A custom resource of another version has the
+    fields of that version, and one of another group or kind any fields (schemaCoercer.apply of
+    apiextensions-apiserver)."""
+    resource, served = request.resource, request.served
+    if resource.wording.has_messages:
+        return intake.decode(request, obj, restored=restored)
+    given = GVK.of(obj.get("apiVersion", ""), obj["kind"])
+    if given == served.gvk:
+        return intake.decode(request, obj, restored=restored)
+    lost = list[str]()
+    if (given.group, given.kind) == (served.gvk.group, served.kind):
+        if given.version in resource.versions:
+            other = request._replace(served=resource.versions[given.version])
+            return intake.decode(other, obj, restored=restored)
+        lost = sorted(obj.keys() - {"apiVersion", "kind", "metadata"})
+    kept = {name: value for name, value in obj.items() if name not in lost}
+    made, found, empties = intake.decode(request, kept, restored=restored)
+    if lost:
+        return made, [*found, *decoding.unknown_fields(lost)], empties
+    return made, [text for text in found if _OF_METADATA in text], empties
+
+
+_OF_METADATA = '"metadata.'
 
 
 def _first_error(request: Request, ordered: Object, error: DecodeError) -> DecodeError:

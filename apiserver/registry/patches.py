@@ -12,7 +12,7 @@ from inkube.apiserver.registry.requests import Patch, Request, Sealed
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.write import Write
 from inkube.schemas import bodies as decoding
-from inkube.schemas import builtin, sealing, status
+from inkube.schemas import builtin, sealing
 from inkube.schemas import patch as rules
 from inkube.schemas.golang import gojson, gotext
 from inkube.schemas.gotypes import table
@@ -34,7 +34,7 @@ class MergePatch(Update):
         old = write.copy_of_old()
         new, unknown = self.applied(request, old)
         if not isinstance(new, dict):
-            raise status.bad_request("a patch must leave an object")
+            raise patched.no_object(new)
         if request.resource.definition.has_secrets:
             sealing.note_removed(new, old, self._patch.value)
         return self._accepted(write, old, new, unknown)
@@ -52,7 +52,7 @@ class MergePatch(Update):
         """Return what a refusal shows of the patch: the patched object of a Go type."""
         return builtin.memberorder.text(old, new, self._unpacked(old), gvk)
 
-    def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
+    def applied(self, request: Request, old: Object) -> tuple[Any, list[str]]:
         """Return the patched object, and unknown fields of the patch's operations. `old` does not
         change. Raises StatusError."""
         return rules.merge(old, self._patch.value), []
@@ -99,7 +99,7 @@ class JsonPatch(MergePatch):
 
     __slots__ = ()
 
-    def applied(self, request: Request, old: Object) -> tuple[Object, list[str]]:
+    def applied(self, request: Request, old: Object) -> tuple[Any, list[str]]:
         checks_members = request.options.validation != "Ignore"
         return rules.apply_json_patch(old, self._patch.value, checks_members=checks_members)
 

@@ -7,7 +7,7 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 
 import copy
 
-from inkube.apiserver.registry import intake, ownership, scales
+from inkube.apiserver.registry import intake, ownership, patched, scales
 from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.patches import KINDS, MergePatch, StrategicPatch
 from inkube.apiserver.registry.requests import Patch, Request
@@ -75,13 +75,16 @@ class PutScale(Scale):
     def __init__(self, request: Request, scale: Object, size: int = 0) -> None:
         super().__init__(size)
         self._scale = scale
+        needs_replicas = request.resource.wording.scale_needs_replicas
         try:
             found = builtin_decoding.decode(scale, SCALE)
         except builtin_decoding.DecodeError as error:
             # for custom resources, the reference's error does not name the type
-            if request.resource.wording.scale_needs_replicas:
+            if needs_replicas:
                 raise status.bad_request(UNREGISTERED) from error
             raise builtin_decoding.refusal(SCALE, error) from error
+        if found.unknown and needs_replicas and request.options.validation == "Strict":
+            raise status.bad_request(UNREGISTERED)
         intake.report_unknown(request, SCALE, found.unknown)
 
     def changed(self, write: Write, owned: Object) -> Object:
@@ -100,6 +103,8 @@ class PatchScale(Scale):
     def changed(self, write: Write, owned: Object) -> Object:
         request = write.request
         new, _ = self._patch.applied(request, copy.deepcopy(owned))
+        if not isinstance(new, dict):
+            raise patched.no_object(new)
 
         def refusal(why: str) -> status.StatusError:
             again, _ = self._patch.applied(request, owned)
@@ -110,7 +115,7 @@ class PatchScale(Scale):
             if isinstance(self._patch, StrategicPatch):
                 if why := unstructured.trouble(new, SCALE):
                     raise refusal(why)
-            else:
+            elif new.get("apiVersion") or request.resource.wording.has_messages:
                 builtin_decoding.settle_patched_type(new, SCALE)
             found = builtin_decoding.decode(new, SCALE)
         except builtin_decoding.DecodeError as error:

@@ -27,8 +27,9 @@ _NO_OPERATIONS = "json: cannot unmarshal {} into Go value of type {}"
 
 def apply_json_patch(
     obj: Object, operations: Any, *, checks_members: bool = False
-) -> tuple[Object, list[str]]:
-    """Return the patched object, and a text for every unknown member of an operation.
+) -> tuple[Any, list[str]]:
+    """Return the patched object, which can be a list, and a text for every unknown member of an
+    operation.
 
     With `checks_members`, members of a wrong type are refused before the first operation, as for a
     request with fieldValidation Warn or Strict; else the operation fails. Raises StatusError: 400
@@ -44,7 +45,10 @@ def apply_json_patch(
     document = orjson.loads(orjson.dumps(obj))
     copied = 0
     for operation in checked:
-        copied += _carry_out(document, operation)
+        try:
+            copied += _carry_out(document, operation)
+        except _Replaced as whole:
+            document = whole.document
         if copied > MAX_COPIED:
             message = (
                 f"unable to copy, the accumulated size increase of copy is {copied}, exceeding "
@@ -66,6 +70,14 @@ class JSONPatchFailure(status.StatusError):
 
 class PatchTestFailure(JSONPatchFailure):
     """An operation `test` found another value (ErrTestFailed of evanphx)."""
+
+
+class _Replaced(Exception):
+    """An operation that replaces the document itself."""
+
+    def __init__(self, document: Any) -> None:
+        super().__init__()
+        self.document = document
 
 
 def _checked(operations: Any, checks_members: bool) -> list[Object]:
@@ -160,12 +172,9 @@ def _remove(document: Object, path: str, operation: Object) -> int:
 def _replace(document: Object, path: str, operation: Object) -> int:
     complaint = "replace operation does not apply: doc is missing"
     if not path:
-        if not isinstance(operation.get("value"), dict):
+        if not isinstance(operation.get("value"), dict | list):
             raise JSONPatchFailure("replace operation value must be object or array: %!w(<nil>)")
-        whole = orjson.loads(orjson.dumps(operation["value"]))
-        document.clear()
-        document.update(whole)
-        return 0
+        raise _Replaced(orjson.loads(orjson.dumps(operation["value"])))
     place = _reach(document, path, f"{complaint} path: {path}")
     value = operation.get("value")
     container, key = place

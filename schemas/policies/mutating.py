@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from inkube.schemas import bodies
 from inkube.schemas.cel import CelError, as_json, types
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.objects import Object
@@ -134,6 +135,9 @@ def _atomics(kind: Type, value: Any, path: str) -> Iterator[str]:
 def _patched(obj: Object, operations: list[Object]) -> Object:
     """Return the patched object; the unchanged object if a `test` finds another value."""
     try:
-        return apply_json_patch(obj, operations)[0]
+        patched, _ = apply_json_patch(obj, operations)
     except PatchTestFailure:
         return obj
+    if not isinstance(patched, dict):
+        raise JSONPatchFailure(bodies.type_meta_problem(patched))
+    return patched

@@ -20,8 +20,8 @@ from inkube.apiserver.registry import Write, intake
 from inkube.apiserver.samples import Samples
 from inkube.apiserver.webhooks.calls.caller import WebhookCaller
 from inkube.apiserver.webhooks.calls.views import HookAdmission
+from inkube.schemas import bodies, status
 from inkube.schemas import patch as patches
-from inkube.schemas import status
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
 from inkube.schemas.webhooks import (
@@ -263,11 +263,16 @@ def _apply_patch(obj: Object, operations: list[Any]) -> Object:
     apply.
     """
     try:
-        return patches.apply_json_patch(obj, operations)[0]
+        patched, _ = patches.apply_json_patch(obj, operations)
     except patches.JSONPatchFailure as error:
         raise status.internal_error(error.bare_message) from error
     except status.StatusError as error:
         raise status.internal_error(error.message) from error
+    if not isinstance(patched, dict):
+        raise status.internal_error(
+            f"couldn't get version/kind; json parse error: {bodies.type_meta_problem(patched)}"
+        )
+    return patched
 
 
 def _check_identity(write: Write) -> None:
