@@ -41,7 +41,7 @@ class MergePatch(Update):
 
     def _accepted(self, write: Write, old: Object, new: Object, unknown: list[str]) -> Object:
         """Return the result of the patch, typed and defaulted. Raises StatusError."""
-        strict = self._strict(unknown)
+        strict = self.strict(unknown)
         return patched.accept(write, new, strict, unpacked=lambda: self._unpacked(old))
 
     def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
@@ -57,7 +57,7 @@ class MergePatch(Update):
         change. Raises StatusError."""
         return rules.merge(old, self._patch.value), []
 
-    def _strict(self, unknown: list[str]) -> list[str]:
+    def strict(self, unknown: list[str]) -> list[str]:
         """Return the strict errors of the patch itself."""
         return self._patch.duplicates
 
@@ -85,7 +85,7 @@ class StrategicPatch(MergePatch):
         def remainder() -> str:
             return self.text(write.request, old, new, write.request.served.gvk)
 
-        return patched.accept(write, new, self._strict(unknown), remainder=remainder)
+        return patched.accept(write, new, self.strict(unknown), remainder=remainder)
 
 
 def _schema_of(request: Request) -> Object:
@@ -106,7 +106,7 @@ class JsonPatch(MergePatch):
     def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
         return builtin.memberorder.of_json_patch(self._patch.value)
 
-    def _strict(self, unknown: list[str]) -> list[str]:
+    def strict(self, unknown: list[str]) -> list[str]:
         text = self._patch.text.encode()
         found = decoding.in_document_order(text, self._patch.duplicates, unknown)
         return [f"json patch {each}" for each in found]

@@ -26,6 +26,9 @@ UNREGISTERED = (
     '"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781"'
 )
 
+_SCHEME = "k8s.io/client-go/scale/util.go:146"
+"""The scheme that decodes the Scales of custom resources, as in errors."""
+
 
 @caches.of_values(1)
 def _typed() -> TypedSchema:
@@ -102,7 +105,7 @@ class PatchScale(Scale):
 
     def changed(self, write: Write, owned: Object) -> Object:
         request = write.request
-        new, _ = self._patch.applied(request, copy.deepcopy(owned))
+        new, of_patch = self._patch.applied(request, copy.deepcopy(owned))
         if not isinstance(new, dict):
             raise patched.no_object(new)
 
@@ -116,14 +119,16 @@ class PatchScale(Scale):
                 if why := unstructured.trouble(new, SCALE):
                     raise refusal(why)
             elif new.get("apiVersion") or request.resource.wording.has_messages:
-                builtin_decoding.settle_patched_type(new, SCALE)
+                scheme = _SCHEME if request.resource.wording.scale_needs_replicas else ""
+                builtin_decoding.settle_patched_type(new, SCALE, scheme=scheme)
             found = builtin_decoding.decode(new, SCALE)
         except builtin_decoding.DecodeError as error:
             raise refusal(str(error)) from error
-        if request.options.validation == "Strict" and found.unknown:
-            raise refusal(bodies.strict_text(found.unknown))
         # the patched document is encoded again, with sorted members
-        intake.report_unknown(request, SCALE, sorted(found.unknown))
+        unknown = [*self._patch.strict(of_patch), *sorted(found.unknown)]
+        if request.options.validation == "Strict" and unknown:
+            raise refusal(bodies.strict_text(unknown))
+        intake.report_unknown(request, SCALE, unknown)
         _check_identity(request, found.object)
         return found.object
 

@@ -116,8 +116,11 @@ def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Non
         )
 
 
-def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> list[str]:
+def settle_patched_type(
+    obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor, *, scheme: str = ""
+) -> list[str]:
     """Set apiVersion and kind of a patched object, and return the strict errors about them.
+    `scheme` is what an error names, if not the scheme of the kind.
 
     An object without apiVersion has the internal type of its kind, whose members have other names.
     An object in another version is read in that version, and converted. Raises DecodeError for
@@ -129,7 +132,7 @@ def settle_patched_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.mino
         obj.get("apiVersion") or gvk.api_version,
         obj.get("kind") or gvk.kind,
     )
-    why = _other_type(obj, gvk, minor)
+    why = _other_type(obj, gvk, minor, scheme)
     if why:
         raise DecodeError(why)
     if obj["apiVersion"] != gvk.api_version:
@@ -155,7 +158,7 @@ def _read_in_own_version(obj: Object, gvk: GVK, minor: int) -> list[str]:
     return unknown
 
 
-def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
+def _other_type(obj: Object, gvk: GVK, minor: int, scheme: str = "") -> str:
     """Return the error for a body that is not of the kind, in any of its versions; "" for one that
     is."""
     version, kind = obj["apiVersion"], obj["kind"]
@@ -166,7 +169,7 @@ def _other_type(obj: Object, gvk: GVK, minor: int) -> str:
     if not registered:
         return (
             f"no kind {gotext.quote(kind)} is registered for version {gotext.quote(version)} in "
-            f'scheme "{_SCHEMES.get(gvk.group, _SCHEME)}"'
+            f'scheme "{scheme or _SCHEMES.get(gvk.group, _SCHEME)}"'
         )
     if kind == gvk.kind:
         return ""

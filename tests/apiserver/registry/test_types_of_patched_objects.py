@@ -90,3 +90,23 @@ async def test_a_list_in_the_place_of_the_object_is_no_object(web, path, more):
     assert refused.code == 422
     assert refused.json["message"].endswith(NO_OBJECT)
     assert ('[1,\\"x\\"]' in refused.json["message"]) == bool(more)
+
+
+@in_module
+async def test_a_patch_of_a_scale_reports_its_own_unknown_members(web):
+    patch = [{"op": "test", "path": "/spec/replicas", "value": 1, "extra": 2}]
+    text = 'json patch unknown field "[0].extra"'
+    answer = await web.patch(f"{BOATS}/b/scale", patch, "json")
+    quoted = text.replace('"', '\\"')
+    assert (answer.code, answer.warnings) == (200, [f'299 - "{quoted}"'])
+    answer = await web.patch(f"{BOATS}/b/scale?fieldValidation=Strict", patch, "json")
+    assert answer.code == 422
+    assert answer.json["message"].endswith(f"strict decoding error: {text}")
+
+
+@in_module
+async def test_a_scale_of_a_custom_resource_has_a_scheme_of_its_own(web):
+    refused = await web.patch(f"{BOATS}/b/scale", {"kind": "Odd"})
+    assert refused.json["message"].endswith('in scheme "k8s.io/client-go/scale/util.go:146"')
+    answer = await web.patch(f"{BOATS}/b/scale?dryRun=All", {"apiVersion": None})
+    assert answer.code == 200, "its internal type has members of the same names"
