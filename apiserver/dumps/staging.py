@@ -15,7 +15,7 @@ import orjson
 from inkube.apiserver.dumps.findings import Unread
 from inkube.schemas import meta
 from inkube.schemas.golang import DecodeError, rfc3339
-from inkube.schemas.metadata import names
+from inkube.schemas.metadata import metadecoding, names
 from inkube.schemas.objects import Object
 
 KINDS = 20_000
@@ -99,6 +99,10 @@ class Staging:
         group, version = meta.split_api_version(api_version)
         if not self._is_of_an_api(KindName(group, kind), version):
             raise Unread("an object whose apiVersion or kind is no name")
+        try:  # no client could read a list with such an object
+            metadecoding.decode(metadata, [])
+        except DecodeError as error:
+            raise Unread(f"a {kind} with members of a wrong type in its metadata") from error
         self._note(KindName(group, kind), version, namespace, plural)
         if kind == "Namespace" and not group:
             self.namespaces.add(name)

@@ -285,3 +285,22 @@ async def test_an_item_that_cannot_be_read_does_not_count_as_deleted(tmp_path):
     (tmp_path / "b.json").write_text(text.replace("null, ", ""))
     later = await imported(tmp_path / "b.json", tmp_path / "a.db", append=True)
     assert (later.counts.deleted, len(later.findings)) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"labels": 5},
+        {"labels": {"a": 1}},
+        {"finalizers": "x"},
+        {"ownerReferences": [1]},
+        {"uid": 1},
+    ],
+)
+async def test_metadata_that_no_client_could_read_is_left_out(tmp_path, member):
+    """A list with such an object could not be read by any typed client."""
+    bad = {**GOOD, "metadata": {**GOOD["metadata"], "name": "bad", **member}}
+    (tmp_path / "l.json").write_text(json.dumps({"kind": "List", "items": [bad, GOOD]}))
+    found = await imported(tmp_path / "l.json", tmp_path / "l.db")
+    assert [*reasons(found)] == ["a ConfigMap with members of a wrong type in its metadata"]
+    assert found.counts.by_kind == {"ConfigMap": 1}
