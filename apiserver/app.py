@@ -492,8 +492,10 @@ class App:
             return await parts.routes.serve(route, request, info, api_request, injection)
         except status.StatusError as error:
             form = negotiation.error_form(request, info.query)
-            refusal = route.resource.wording.refusal(error)
-            return responses.error(refusal, form, api_request.warnings)
+            # no variable refers to the error: it refers to this frame, which would be a cycle
+            return responses.error(
+                route.resource.wording.refusal(error), form, api_request.warnings
+            )
 
     async def _serve_unknown(
         self, request: Request, info: RequestInfo, user: User

@@ -18,7 +18,7 @@ from inkube.storage import fences, writes
 from inkube.storage.cache import Cache
 from inkube.storage.durations import Durations
 from inkube.storage.entry import Change, Entries, Entry, EntryCodec
-from inkube.storage.errors import Closed, ReadOnly, Unsent
+from inkube.storage.errors import Closed, PreconditionError, ReadOnly, Unsent
 from inkube.storage.loading import Loading
 from inkube.storage.log import Head, Horizon, Log, Missed, Record, digest
 from inkube.storage.pending import Consent, PendingBatch
@@ -323,6 +323,10 @@ class Writer:
                     current = changed[key] if key in changed else self._cache.get(key)
                     revision += 1
                     batch_changes.append(write.change(current, revision, self._coder))
+            except PreconditionError as error:
+                # without the traceback: its frames keep the batch, which keeps the error
+                outcomes.append(error.with_traceback(None))
+                continue
             except Exception as error:  # noqa: BLE001 - it is the answer to this one batch
                 outcomes.append(error)
                 continue
