@@ -43,8 +43,16 @@ def _chain(first: list[bytes], pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 def json_list(head: Object, member: str, items: Iterable[bytes]) -> Iterator[bytes]:
     """Yield compact JSON of items that are compact JSON."""
-    start = b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
-    return chunks(start, items, b"]}\n")
+    return chunks(_start(head, member), items, b"]}\n")
+
+
+def short_json_list(head: Object, member: str, items: Iterable[bytes]) -> bytes:
+    """Return compact JSON of a few items that are compact JSON, which is faster than in pieces."""
+    return b"%b%b]}\n" % (_start(head, member), b",".join(items))
+
+
+def _start(head: Object, member: str) -> bytes:
+    return b'%b,"%b":[' % (orjson.dumps(head)[:-1], member.encode())
 
 
 def indented_list(head: Object, member: str, items: Iterable[Object]) -> Iterator[bytes]:

@@ -26,7 +26,9 @@ def list_kind(request: Request) -> str:
 
 def list_body(request: Request, page: Page) -> Body:
     """Return a list that is joined from stored bytes. A long one is joined while it is sent."""
-    return pieces(request, page) if is_long(page.entries) else b"".join(pieces(request, page))
+    if is_long(page.entries):
+        return pieces(request, page)
+    return listed.short_json_list(head(request, page), "items", items(request, page.entries))
 
 
 def is_long(entries: Sequence[Entry]) -> bool:

@@ -34,3 +34,5 @@ def test_a_list_written_in_pieces_has_the_same_bytes_as_the_whole(head, objects,
     )
     compact = listed.json_list(head, "items", map(orjson.dumps, objects))
     assert b"".join(compact) == responses.body(whole, COMPACT_JSON)
+    short = listed.short_json_list(head, "items", map(orjson.dumps, objects))
+    assert short == responses.body(whole, COMPACT_JSON)
