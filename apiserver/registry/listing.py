@@ -88,14 +88,13 @@ async def find(
     name = single_name(request, options)
     # pages of all objects come from etcd, others from the cache (storage/cacher/delegator.go)
     is_uncached = request.resource.definition.is_uncached
-    of_page = (options.limit > 0 or in_pages) and not options.labels and not options.fields
-    of_log = of_page or is_uncached
+    of_log = (options.limit > 0 or in_pages) and not options.labels and not options.fields
     if options.resource_version == "0" and not is_uncached:
         options = options._replace(limit=0)  # cacher.go, computeListLimit
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
         return await _page(registry, request, options, matches, of_log=of_log)
-    await versions.settle(store, options.resource_version, versions.of_list, of_log=of_log)
+    await versions.settle(store, options.resource_version, versions.of_list, of_log=is_uncached)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
         entries: Sequence[Entry] = () if entry is None else (entry,)
@@ -131,7 +130,8 @@ async def _page(
     """Return at most `limit` matching entries at one revision, after the token's key. Reads no more
     slices than it needs for them."""
     store, prefix = registry.store, request.resource.key(request.namespace, "")
-    after, revision = await _start_of(options, store, of_log=of_log)
+    is_uncached = request.resource.definition.is_uncached
+    after, revision = await _start_of(options, store, of_log=is_uncached)
     page, limit, work = list[Entry](), options.limit, 0
     found = None
     if matches is not None and revision == store.revision:
