@@ -30,8 +30,7 @@ class Page(NamedTuple):
     remaining: int | None = None
 
     def metadata(self, request: Request) -> Object:
-        """Return the ListMeta. Custom resources include an empty continue, built-in kinds omit
-        it."""
+        """Return the ListMeta, in which custom resources include an empty continue."""
         meta: Object = {}
         if self.token or request.resource.wording.writes_empty_continue:
             meta["continue"] = self.token
@@ -81,8 +80,8 @@ async def find(
 ) -> Page:
     """Return the page that the options request. Raises StatusError. `in_pages`: the reference reads
     the list in pages, also without a limit."""
-    store = registry.store
-    for key in store.damaged(request.resource.key(request.namespace, "")):
+    store, prefix = registry.store, request.resource.key(request.namespace, "")
+    for key in store.damaged(prefix):
         request.warn(f"{key} is damaged and left out")
     matches = matcher(request, options)
     name = single_name(request, options)
@@ -94,20 +93,24 @@ async def find(
     pages = options.limit > 0 and not (name and not options.resource_version)
     if options.token or pages or options.match == "Exact":
         return await _page(registry, request, options, matches, of_log=of_log)
-    await versions.settle(store, options.resource_version, versions.of_list, of_log=is_uncached)
+    if options.resource_version or not store.is_recent:
+        await versions.settle(store, options.resource_version, versions.of_list, of_log=is_uncached)
     if name:
         entry = store.get(request.resource.key(request.namespace, name))
         entries: Sequence[Entry] = () if entry is None else (entry,)
     else:
-        found = registry.selections.candidates(request, options.labels, options.fields)
-        entries = (
-            store.list(request.resource.key(request.namespace, "")) if found is None else found
-        )
+        found = None
+        if matches is not None:
+            found = registry.selections.candidates(request, options.labels, options.fields)
+        entries = store.list(prefix) if found is None else found
     revision = store.revision
     if request.resource.is_view:
         entries, matches = _selected_stored(entries, matches), None
-    entries = await shown(registry, request, entries, of_log=of_log)
-    return Page(await selected(request, entries, matches), revision)
+    if request.resource.converter is not None:
+        entries = await shown(registry, request, entries, of_log=of_log)
+    if matches is not None:
+        entries = await selected(request, entries, matches)
+    return Page(entries, revision)
 
 
 async def past(registry: Registry, request: Request, changes: int) -> Entry:
@@ -148,7 +151,9 @@ async def _page(
             if limit > 0:  # do not convert entries beyond the page
                 left += max(0, len(stored) - (limit - len(page)))
                 stored = stored[: limit - len(page)]
-        entries = await shown(registry, request, stored, of_log=of_log)
+        entries = stored
+        if request.resource.converter is not None:
+            entries = await shown(registry, request, stored, of_log=of_log)
         if matches is None and not page and len(entries) == limit:  # use the list without a copy
             return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
@@ -205,7 +210,8 @@ async def _start_of(options: ListOptions, store: Store, *, of_log: bool) -> tupl
         else:
             await versions.wait_for(store, revision)
         return after, store.revision if revision < 0 else revision
-    await versions.settle(store, options.resource_version, versions.of_list, of_log=of_log)
+    if options.resource_version or not store.is_recent:
+        await versions.settle(store, options.resource_version, versions.of_list, of_log=of_log)
     if options.resource_version in ("", "0") or options.match == "NotOlderThan":
         return "", store.revision
     return "", versions.of_list(options.resource_version)
@@ -234,10 +240,8 @@ async def selected(
 
 
 async def exactly(registry: Registry, request: Request, version: str) -> Entry:
-    """Return one object as it was at a version. Raises StatusError 400, 404, 410, 504.
-
-    The reference offers this only for lists. The result equals that of its list of one name.
-    """
+    """Return one object as it was at a version, which the reference offers only for lists of one
+    name. Raises StatusError 400, 404, 410, 504."""
     await versions.settle(registry.store, version, versions.of_list)
     page = await _read(registry.store, request.key, versions.of_list(version))
     if not page.entries:
