@@ -13,9 +13,8 @@ from inkube.apiserver.registry.patches import KINDS, MergePatch, StrategicPatch
 from inkube.apiserver.registry.requests import Patch, Request
 from inkube.apiserver.registry.scales import SCALE
 from inkube.apiserver.registry.write import Write
-from inkube.schemas import bodies, caches, status
+from inkube.schemas import bodies, builtin, caches, status
 from inkube.schemas.builtin import decoding as builtin_decoding
-from inkube.schemas.builtin import unstructured
 from inkube.schemas.gotypes import table
 from inkube.schemas.objects import Object
 from inkube.schemas.ownership import TypedSchema, managedfields, scalefields
@@ -116,7 +115,7 @@ class PatchScale(Scale):
 
         try:
             if isinstance(self._patch, StrategicPatch):
-                if why := unstructured.trouble(new, SCALE):
+                if why := builtin.unstructured.trouble(new, SCALE):
                     raise refusal(why)
             elif new.get("apiVersion") or request.resource.wording.has_messages:
                 scheme = _SCHEME if request.resource.wording.scale_needs_replicas else ""
