@@ -109,7 +109,7 @@ def _case(suite: ET.Element, plan: Plan) -> ET.Element:
 
 def _of_xml(text: str) -> str:
     """Return a text with escapes for the characters that XML cannot contain."""
-    return _NOT_OF_XML.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _NOT_OF_XML.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def _finding(finding: Finding, again: Callable[[str], str] | None) -> Iterator[str]:

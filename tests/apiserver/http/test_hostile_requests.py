@@ -154,15 +154,49 @@ async def test_multiples_of_odd_factors_are_judged(web, boat_crd, factor):
         assert answer.code in (201, 404, 422)
 
 
-@pytest.mark.parametrize("metadata", [1.5, "a", [], {"name": 3}])
-@pytest.mark.parametrize("kind", ["Canoe", 1, None])
-async def test_another_kind_is_refused_whatever_the_metadata_are(web, boat, kind, metadata):
+@pytest.mark.parametrize(
+    ("metadata", "problem"),
+    [
+        (1.5, "json: cannot unmarshal number into Go value of type v1.ObjectMeta"),
+        ("a", "json: cannot unmarshal string into Go value of type v1.ObjectMeta"),
+        ([], "json: cannot unmarshal array into Go value of type v1.ObjectMeta"),
+        (
+            {"name": 3},
+            "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string",
+        ),
+        ({}, None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "earlier"),
+    [
+        ("Canoe", None),
+        (
+            1,
+            (
+                "couldn't get version/kind; json parse error: "
+                "json: cannot unmarshal number into Go struct field .kind of type string"
+            ),
+        ),
+        (None, "Object 'Kind' is missing in '{"),
+    ],
+)
+async def test_a_patch_is_refused_for_its_kind_before_its_metadata(
+    web, boat, kind, earlier, metadata, problem
+):
+    """A kind that is no text, or is missing, is found before the metadata; another kind after."""
     body = boat("kinds") | {"metadata": {"name": "kinds"}}
     await web.ask("POST", BOATS, body)
     answer = await web.patch(f"{BOATS}/kinds", {"kind": kind, "metadata": metadata})
     assert answer.code == 422
-    shown = kind if isinstance(kind, str) else ""
-    assert answer.json["message"].startswith(f'{shown}.example.com "" is invalid: kind: ')
+    shown, message = earlier or problem, answer.json["message"]
+    if shown is None:
+        wrong = 'kind: Invalid value: "Canoe": must be Boat'
+        assert message == f'Canoe.example.com "kinds" is invalid: {wrong}'
+        return
+    assert message.startswith(' "" is invalid: patch: Invalid value: "{')
+    assert f": {shown}" in message
+    assert message.endswith(shown) or kind is None
 
 
 @pytest.mark.parametrize(
