@@ -3,8 +3,8 @@
 CustomResourceDefinitions are read by `schemas.crds`, as apiextensions-apiserver does.
 """
 
-from inkube.schemas import builtin, caches, crds
-from inkube.schemas.builtin import conversion, decoding
+from inkube.schemas import caches, crds
+from inkube.schemas.builtin import conversion, decoding, unstructured
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.lazyproperty import cached_property
@@ -68,9 +68,9 @@ class BuiltinServed(Served):
         try:
             return self.decode(obj, unknown, empties)
         except DecodeError as error:
-            if text := builtin.unstructured.trouble(obj, self.gvk):
+            if text := unstructured.trouble(obj, self.gvk):
                 raise DecodeError(text) from error
-        return self.decode(builtin.unstructured.convert_numbers(obj, self.gvk), unknown, empties)
+        return self.decode(unstructured.convert_numbers(obj, self.gvk), unknown, empties)
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         obj["apiVersion"] = obj.get("apiVersion") or kind.api_version
