@@ -1,6 +1,7 @@
 """`inkube capture`: the file, exclusions, recorded changes, a replay."""
 
 import asyncio
+import contextlib
 import re
 import shutil
 import signal
@@ -93,7 +94,19 @@ async def test_kinds_and_namespaces_and_secrets_are_chosen(cluster, tmp_path, co
 async def recording(cluster, tmp_path):
     """A capture with the objects at its start and the changes after it."""
     live, config = cluster
-    file, until, ready = tmp_path / "a.db", asyncio.Event(), asyncio.Event()
+    async with recorded_changes(config, tmp_path / "a.db") as changes:
+        await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
+        assert await types(changes, 1) == ["MODIFIED"]
+        await live.client.delete(*SKY)
+        assert await types(changes, 1) == ["DELETED"]
+    return tmp_path / "a.db"
+
+
+@contextlib.asynccontextmanager
+async def recorded_changes(config, file):
+    """Record the ConfigMaps of a cluster in the block. Yields a subscription to the changes that
+    the file gets."""
+    until, ready = asyncio.Event(), asyncio.Event()
     async with Cluster(config) as source:
         wanted = CaptureScope(resources=["configmaps"])
         running = asyncio.create_task(
@@ -103,14 +116,10 @@ async def recording(cluster, tmp_path):
             await ready.wait()
         async with Store(sqlite_log(file), JSONCodec()) as store, within():
             changes = store.subscribe("/registry/configmaps/default/")
-            await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
-            assert await types(changes, 1) == ["MODIFIED"]
-            await live.client.delete(*SKY)
-            assert await types(changes, 1) == ["DELETED"]
+            yield changes
             changes.close()
         until.set()
         await running
-    return file
 
 
 async def types(changes, count):
@@ -230,25 +239,13 @@ async def test_a_recording_goes_on_after_an_expired_watch_and_a_failed_list(
     monkeypatch.setattr(capturing, "SHORTEST", 0.01)
     monkeypatch.setattr(cluster_module, "LIST_DELAYS", ())
     live, config = cluster
-    file, until, ready = tmp_path / "a.db", asyncio.Event(), asyncio.Event()
     end = {"events": 0, "end": "Expired"}
     await live.client.create(fault("watch", "configmaps", {"times": 1}, watch=end))
     later = {"skip": 1, "times": 2}
     await live.client.create(fault("list", "configmaps", later, **answer(503)))
-    async with Cluster(config) as source:
-        wanted = CaptureScope(resources=["configmaps"])
-        running = asyncio.create_task(
-            capture(source, file, wanted, report=lambda line: ready.set(), until=until)
-        )
-        async with within():
-            await ready.wait()
-        async with Store(sqlite_log(file), JSONCodec()) as store, within():
-            changes = store.subscribe("/registry/configmaps/default/")
-            await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
-            assert await types(changes, 1) == ["MODIFIED"]
-            changes.close()
-        until.set()
-        await running
+    async with recorded_changes(config, tmp_path / "a.db") as changes:
+        await live.client.patch(*SKY, patch={"data": {"colour": "grey"}})
+        assert await types(changes, 1) == ["MODIFIED"]
 
 
 @pytest.mark.parametrize("options", [(), ("--follow",)])
