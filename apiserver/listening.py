@@ -8,8 +8,7 @@ import asyncio
 import contextlib
 import ipaddress
 import socket
-import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,10 +19,8 @@ from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
-from inkube.apiserver.http import Budget, Origins, Server, selfcheck, webserver
+from inkube.apiserver.http import Budget, Origins, Server, selfcheck, sites, webserver
 from inkube.apiserver.sources import Progress
-
-BACKLOG = 128  # as aiohttp's own
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -79,7 +76,8 @@ async def open_listener(
     stack.push_async_callback(runner.cleanup)
     intake = None
     if worker is None:
-        await _start(site(runner, options.host, options.port, tls))
+        for each in sites.listen(await _addresses(options.host, options.port)):
+            await _start(sites.Site(runner, each, tls))
         host, port = runner.addresses[0][:2]
         door = selfcheck.internet(runner.addresses[0], tls=tls is not None)
     else:
@@ -132,25 +130,16 @@ async def _start(opened: web.BaseSite) -> None:
         raise
 
 
-def site(
-    runner: web.ServerRunner, host: str, port: int, context: ssl.SSLContext | None
-) -> web.BaseSite:
-    """Return the site to start for a host name or an address. Raises OSError if the port is in use.
+async def _addresses(host: str, port: int) -> Sequence[sites.AddressInfo]:
+    """Return the addresses of a host name or an address. Raises OSError.
 
-    An address is used without a lookup: the event loop's lookup starts four threads, loads the
-    tables of international names and keeps 0.25 MiB.
+    An address needs no lookup: the event loop's lookup starts four threads, loads the tables of
+    international names and keeps 0.25 MiB.
     """
     try:
         version = ipaddress.ip_address(host).version
     except ValueError:
-        return web.TCPSite(runner, host, port, ssl_context=context, backlog=BACKLOG)
+        lookup = asyncio.get_running_loop().getaddrinfo
+        return await lookup(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family = socket.AF_INET6 if version == 6 else socket.AF_INET
-    # as in Go, the unspecified address of IPv6 is that of both families
-    both = version == 6 and ipaddress.ip_address(host).is_unspecified
-    listening_socket = socket.create_server(
-        (host, port),
-        family=family,
-        backlog=BACKLOG,
-        dualstack_ipv6=both and socket.has_dualstack_ipv6(),
-    )
-    return web.SockSite(runner, listening_socket, ssl_context=context, backlog=BACKLOG)
+    return [(family, socket.SOCK_STREAM, 0, "", (host, port))]

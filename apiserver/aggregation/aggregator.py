@@ -17,6 +17,7 @@ from aiohttp import web
 from inkube.apiserver.aggregation.delegates import Local, Remote
 from inkube.apiserver.aggregation.upstreams import Upstream
 from inkube.apiserver.auth import Identity
+from inkube.apiserver.http import sites
 from inkube.apiserver.registry import Resources, keys
 from inkube.apiserver.serviceaddresses import ServiceAddresses
 from inkube.schemas.aggregation import MANAGED, Registration
@@ -166,7 +167,7 @@ class Aggregator:
                 runner = _runner(handler)
                 await runner.setup()
                 self._stack.push_async_callback(runner.cleanup)
-                await web.UnixSite(runner, path).start()
+                await sites.Site(runner, sites.listen_locally(path)).start()
                 made[id(handler)] = path
             self._sockets[name] = made[id(handler)]
 

@@ -13,6 +13,7 @@ from inkube.apiserver.http import requests as requests
 from inkube.apiserver.http import responses as responses
 from inkube.apiserver.http import sampling as sampling
 from inkube.apiserver.http import selfcheck as selfcheck
+from inkube.apiserver.http import sites as sites
 from inkube.apiserver.http import webserver as webserver
 from inkube.apiserver.http.budget import HIGH_WATER as HIGH_WATER
 from inkube.apiserver.http.budget import Budget as Budget

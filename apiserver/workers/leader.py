@@ -15,7 +15,7 @@ from functools import partial
 from aiohttp import web
 
 from inkube.apiserver import aggregation, auth, watching
-from inkube.apiserver.http import STOP_SECONDS, RequestInfo
+from inkube.apiserver.http import STOP_SECONDS, RequestInfo, sites
 from inkube.apiserver.registry import User
 from inkube.apiserver.streaming import proxying
 from inkube.apiserver.workers.member import Worker
@@ -120,5 +120,5 @@ async def start_runner(worker: Worker, server: web.Server) -> web.ServerRunner:
     """Serve requests that other workers forward, until the runner is cleaned up. Raises OSError."""
     runner = web.ServerRunner(server, shutdown_timeout=STOP_SECONDS)
     await runner.setup()
-    await web.UnixSite(runner, str(worker.socket_path(os.getpid()))).start()
+    await sites.Site(runner, sites.listen_locally(str(worker.socket_path(os.getpid())))).start()
     return runner

@@ -23,12 +23,12 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
 from inkube.apiserver.auth import Certificate
-from inkube.apiserver.http import GRACE_SECONDS
+from inkube.apiserver.http import GRACE_SECONDS, sites
 from inkube.apiserver.workers.member import ANNOUNCE, READY, TAKE, Worker, socket_path
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,8 @@ class Parent:
         self._is_stopping = False
         self._code = 0
         self._selector = selectors.DefaultSelector()
-        self._listeners = list(_listen(*address))
+        addresses = socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        self._listeners = list(sites.listen(addresses, backlog=BACKLOG))
         self._address = address[0], self._listeners[0].getsockname()[1]
         self._accepts = False
         self._accepts_again: float | None = None
@@ -367,16 +368,6 @@ class Parent:
         except ValueError:
             told = {"message": line.decode(errors="replace")}
         return json.dumps({"worker": number, **told}).encode() + b"\n"
-
-
-def _listen(host: str, port: int) -> Iterator[socket.socket]:
-    """Yield a socket for every address of a host name. Raises OSError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    for family, _, _, _, address in dict.fromkeys(found):
-        made = socket.create_server((address[0], port), family=family, backlog=BACKLOG)
-        made.setblocking(False)
-        port = made.getsockname()[1]
-        yield made
 
 
 def _write(data: bytes) -> None:
