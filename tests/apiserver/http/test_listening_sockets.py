@@ -2,7 +2,7 @@
 
 import contextlib
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -12,7 +12,7 @@ ABSENT = (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 0))
 """An address for documentation, which no machine has."""
 
 
-def found(host: str) -> list[sites.AddressInfo]:
+def found(host: str) -> Sequence[sites.AddressInfo]:
     return socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
 
 
