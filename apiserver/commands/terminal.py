@@ -15,6 +15,7 @@ from typing import TextIO
 
 import click
 
+from inkube.apiserver.commands import failures
 from inkube.apiserver.discovery import Stage
 
 logger = logging.getLogger(__name__)
@@ -30,6 +31,19 @@ def has_colours(stream: TextIO) -> bool:
     """Return whether to print colours: on a terminal, unless NO_COLOR is set (no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return stream.isatty() and not plain
+
+
+def say(line: str) -> None:
+    """Print a line of a server. If standard output takes none, because its reader has ended or its
+    disk is full, the server goes on, and prints nothing more."""
+    try:
+        click.echo(line)
+    except OSError as error:
+        logger.warning("nothing more is printed to standard output: %s", failures.text(error))
+        with contextlib.suppress(OSError):  # one of a test has no file
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
 
 
 @contextlib.asynccontextmanager

@@ -227,8 +227,9 @@ class Parent:
         except BaseException:  # noqa: BLE001 # nobody is left to catch it
             traceback.print_exc()
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            with contextlib.suppress(OSError):  # or the code of the parent would continue here
+                sys.stdout.flush()
+                sys.stderr.flush()
             os._exit(code)
 
     def _accept_from_all(self, listeners: list[socket.socket]) -> None:
@@ -371,7 +372,8 @@ class Parent:
 
 
 def _write(data: bytes) -> None:
-    sys.stderr.flush()
-    with contextlib.suppress(BrokenPipeError):
+    """Write lines of a log to stderr. They are lost if it takes none, as on a full disk."""
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
         while data:
             data = data[os.write(2, data) :]
