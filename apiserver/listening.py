@@ -20,6 +20,7 @@ from inkube.apiserver.auth import Certificate
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import StartupHandler
 from inkube.apiserver.http import Budget, Origins, Server, selfcheck, sites, webserver
+from inkube.apiserver.serviceaddresses import joined
 from inkube.apiserver.sources import Progress
 
 
@@ -46,8 +47,12 @@ class Listener:
     @property
     def url(self) -> str:
         """The address of the server, without a slash at its end."""
-        name = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'https' if self.tls else 'http'}://{name}:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{joined(self.host, self.port)}"
+
+    @property
+    def loopback(self) -> str:
+        """The `HOST:PORT` at which the server reaches itself."""
+        return joined(selfcheck.reached_at(self.host), self.port)
 
     def serve(self, app: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> None:
         """Let the application handle requests, also on connections that are already open."""

@@ -1,8 +1,10 @@
 """Addresses at which a server outside the cluster network reaches a Service.
 
 The options of the server have precedence, then the Service's EndpointSlices, then its Endpoints.
-For an ExternalName, the address is that name. Webhooks and aggregated API servers are called at
-these addresses. Follows apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster).
+For an ExternalName, the address is that name. The service `kubernetes` is this server, also before
+it is stored. Webhooks and aggregated API servers are called at these addresses. Follows
+apiserver/pkg/util/proxy (ResolveEndpoint, ResolveCluster) and kube-aggregator/pkg/apiserver
+(NewLoopbackServiceResolver).
 
 Pods are simulated. On the network of this process, another machine can have the address of a pod,
 so requests are never sent to these addresses.
@@ -21,20 +23,35 @@ Endpoint = tuple[tuple[str, int], Object]
 """An address with its port, and the reference to the object that has the address."""
 
 
+_KUBERNETES = ("default", "kubernetes")
+"""Namespace and name of the service of API servers."""
+_KUBERNETES_PORT = 443
+
+
 class UnresolvedError(Exception):
     """No address is found for a Service. The message is Go's."""
 
 
 class ServiceAddresses:
-    """The addresses of Services. `declared` maps `NAMESPACE/NAME` to `HOST:PORT`."""
+    """The addresses of Services. `declared` maps `NAMESPACE/NAME` to `HOST:PORT`, and `own` is the
+    `HOST:PORT` at which this server reaches itself."""
 
-    def __init__(self, store: BaseStore, declared: Mapping[str, str]) -> None:
+    def __init__(self, store: BaseStore, declared: Mapping[str, str], own: str) -> None:
         self._store = store
         self._declared = declared
+        self._own = own
 
     def declared(self, namespace: str, name: str) -> str | None:
         """Return the `HOST:PORT` of a Service in the options of the server, or None."""
         return self._declared.get(f"{namespace}/{name}")
+
+    def is_own(self, namespace: str, name: str, port: int) -> bool:
+        """Return whether a Service's port is that of this server."""
+        return (
+            (namespace, name) == _KUBERNETES
+            and port == _KUBERNETES_PORT
+            and not self.declared(namespace, name)
+        )
 
     def find(self, namespace: str, name: str, port: int) -> str:
         """Return `HOST:PORT` of a Service's port, a random one if there are several.
@@ -44,15 +61,19 @@ class ServiceAddresses:
         address = self.declared(namespace, name)
         if address is not None:
             return address
+        if self.is_own(namespace, name, port):
+            return self._own
         entry = self._store.get(keys.key("services", namespace, name))
         if entry is None:
+            if (namespace, name) == _KUBERNETES:  # it is stored when a client reads Services
+                raise _no_port(name, port)
             raise UnresolvedError(f"service {quote(name)} not found")
         spec = entry.value["spec"]
         if spec.get("type") == "ExternalName":
             return joined(spec["externalName"], port)
         names = [one.get("name") or "" for one in spec.get("ports") or () if one["port"] == port]
         if not names:
-            raise UnresolvedError(f"no service port {port} found for service {quote(name)}")
+            raise _no_port(name, port)
         endpoints = list(self._endpoints(namespace, name, names[0]))
         places = [place for place, target in endpoints if not self._is_pod(namespace, target)]
         if not places:
@@ -79,6 +100,10 @@ class ServiceAddresses:
         entry = self._store.get(keys.key("endpoints", namespace, name))
         if entry is not None:
             yield from _of_endpoints(entry.value, port_name)
+
+
+def _no_port(name: str, port: int) -> UnresolvedError:
+    return UnresolvedError(f"no service port {port} found for service {quote(name)}")
 
 
 def _of_endpoints(endpoints: Object, port_name: str) -> Iterator[Endpoint]:

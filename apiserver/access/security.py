@@ -5,6 +5,7 @@ addresses need a token file or a client certificate authority.
 """
 
 import contextlib
+import hashlib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ prompts for a user name and a password."""
 MODES = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 _ALONE = ("AlwaysAllow", "AlwaysDeny", "RBAC")
 """Modes that know the privileged group themselves."""
+_ITSELF = User("system:apiserver", groups=("system:masters",))
+"""The user of requests that the server sends to itself."""
 _OPEN = (
     "this server needs no token and does not know the one that was sent; send no token, or start "
     "the server with --token-auth-file"
@@ -63,6 +66,8 @@ class Security:
     is_open: bool
     token: str
     """A token of the administrator, for the kubeconfig; "" on an open server."""
+    loopback_token: str
+    """The token of requests that the server sends to itself."""
     rights: tuple[Plugin, ...]
     """Plugins that call the authorizer again before other validators."""
     escalation: tuple[Plugin, ...]
@@ -178,8 +183,11 @@ def build(
     if roles is not None:
         escalation = (admission.Escalation(authorizer, roles, options.release.minor),)
     is_open = not has_credentials(options)
-    token = "" if is_open else keys.admin_token
-    tokens = {token or OPEN_TOKEN: ADMIN} if token or is_open else {}
+    secret = keys.admin_token
+    token = "" if is_open else secret
+    # all workers, which share the port of the server, know its token
+    loopback_token = hashlib.sha256(f"loopback {secret}".encode()).hexdigest()
+    tokens = {token or OPEN_TOKEN: ADMIN, loopback_token: _ITSELF}
     if options.token_auth_file is not None:
         tokens |= auth.read_tokens(options.token_auth_file)
     config = options.authentication_config
@@ -212,6 +220,7 @@ def build(
         authorizer=authorizer,
         is_open=is_open,
         token=token,
+        loopback_token=loopback_token,
         rights=rights,
         escalation=escalation,
         uses_roles=roles is not None,

@@ -25,6 +25,8 @@ IDENTITY = "identity"
 """The set with the Lease of this server."""
 AUTHENTICATION_CONFIG_MAP = "extension-apiserver-authentication"
 """The name of a ConfigMap in kube-system."""
+VERSIONS = "versions"
+"""The set with the APIServices of this server."""
 ADDRESSES = "addresses"
 """The set with the ranges of services, and the address of the service `kubernetes`."""
 _SERVICE = "service"
@@ -34,7 +36,7 @@ _SETS: Mapping[tuple[str, str], str] = {
     ("", "configmaps"): "config",
     ("", "endpoints"): _SERVICE,
     ("", "services"): _SERVICE,
-    ("apiregistration.k8s.io", "apiservices"): "versions",
+    ("apiregistration.k8s.io", "apiservices"): VERSIONS,
     ("coordination.k8s.io", "leases"): IDENTITY,
     ("discovery.k8s.io", "endpointslices"): _SERVICE,
     (_FLOW, "flowschemas"): "flow",
@@ -115,9 +117,10 @@ class Defaults:
         return bool(self._missing_sets) and _SETS.get((group, plural)) in self._missing_sets
 
     async def create(self, group: str, plural: str, name: str) -> None:
-        """Create the set that contains a kind. For addresses, wait for those of all services."""
+        """Create the set that contains a kind, and the service to which it can refer. For
+        addresses, wait for those of all services."""
         wanted = _SETS[group, plural]
-        if wanted == ADDRESSES:
+        if wanted in (ADDRESSES, VERSIONS):
             await self.create_set(_SERVICE)
         await self.create_set(wanted)
         if plural == "ipaddresses":
@@ -187,7 +190,7 @@ class Defaults:
             return (("clusterroles", role) for role in self._module_roles)
         if name == "flow":
             return contents.objects.flow_control(now)
-        if name == "versions":
+        if name == VERSIONS:
             return contents.objects.registered_versions(now, self._minor)
         if name in (_SERVICE, ADDRESSES):
             served = builtin.by_name(self._minor)

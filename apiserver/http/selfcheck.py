@@ -34,6 +34,11 @@ _ANSWERED: Final[caches.Table[tuple[type, str], bool]] = caches.Table(__name__, 
 Connect = Callable[[], Awaitable[socket.socket]]
 
 
+def reached_at(host: str) -> str:
+    """Return an address at which this computer reaches a server that listens on `host`."""
+    return _ANYWHERE.get(host, host)
+
+
 @dataclass(frozen=True, slots=True)
 class Door:
     """A socket of a server."""
@@ -53,7 +58,7 @@ def internet(address: tuple[Any, ...], *, tls: bool) -> Door:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
 
     async def connect() -> socket.socket:
-        reached = _ANYWHERE.get(host, host)
+        reached = reached_at(host)
         # uvloop loads the tables of international names for a str, and asyncio for bytes
         is_asyncio = isinstance(asyncio.get_running_loop(), asyncio.BaseEventLoop)
         name = reached if is_asyncio else reached.encode()
@@ -120,7 +125,7 @@ async def _is_answered(door: Door) -> bool:
 
 
 async def _connect(
-    connection: socket.socket, address: tuple[str | int, ...] | str
+    connection: socket.socket, address: tuple[str | bytes | int, ...] | str
 ) -> socket.socket:
     connection.setblocking(False)
     try:

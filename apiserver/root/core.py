@@ -83,7 +83,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         options, store, system_fields, base.keys, listener.certificate, exit_stack,
         lambda: defaults.roles.rules("system:node", options.release.minor), samples,
     )  # fmt: skip
-    addresses = ServiceAddresses(store, options.given_services)
+    addresses = ServiceAddresses(store, options.given_services, listener.loopback)
     resources = builtinkinds.resources(
         store,
         options.release.minor,
@@ -91,7 +91,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         node_ports=options.node_ports,
         runtime_config=options.runtime_config,
     )
-    hooks = _webhooks(options, base, guards, addresses, samples, exit_stack)
+    hooks = _webhooks(options, listener, base, guards, addresses, samples, exit_stack)
     declared_kinds = DeclaredKinds()
     chain = plugins.in_order(
         options,
@@ -137,6 +137,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
 
 def _webhooks(
     options: Options,
+    listener: Listener,
     base: Foundation,
     guards: Security,
     addresses: ServiceAddresses,
@@ -144,7 +145,9 @@ def _webhooks(
     exit_stack: contextlib.AsyncExitStack,
 ) -> Webhooks:
     def create_caller() -> "webhooks.WebhookCaller":
-        webhook_caller = webhooks.WebhookCaller(addresses, options.release)
+        scheme = "https" if listener.tls else "http"
+        loopback = webhooks.Loopback(f"{scheme}://{listener.loopback}", guards.loopback_token)
+        webhook_caller = webhooks.WebhookCaller(addresses, loopback, options.release)
         exit_stack.push_async_callback(webhook_caller.close)
         return webhook_caller
 

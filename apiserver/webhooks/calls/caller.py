@@ -1,13 +1,13 @@
 """The HTTP client for webhooks: sends one POST and returns the decoded review.
 
 It applies the time limit and the CA bundle of the webhook. Error texts equal those of Go's HTTP
-client. Follows apiserver/pkg/util/webhook/client.go. `serviceaddresses` finds the address
-of a Service, which must present a certificate for `NAME.NAMESPACE.svc`.
+client. `serviceaddresses` finds the address of a Service, which must present a certificate for
+`NAME.NAMESPACE.svc`. Follows apiserver/pkg/util/webhook, client.go and authentication.go.
 """
 
 import asyncio
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 from yarl import URL
@@ -20,6 +20,14 @@ from inkube.schemas.webhooks import ReplyError, replies
 
 MAX_RESPONSE = 16 * 1024 * 1024
 _HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"}
+
+
+class Loopback(NamedTuple):
+    """How a server calls itself: as `system:apiserver`, whatever credentials and certificates its
+    clients need."""
+
+    url: str
+    token: str
 
 
 def whole_seconds(seconds: float) -> int:
@@ -35,9 +43,13 @@ class WebhookCaller:
     """
 
     def __init__(
-        self, services: ServiceAddresses, release: releases.Release = releases.NEWEST
+        self,
+        services: ServiceAddresses,
+        loopback: Loopback,
+        release: releases.Release = releases.NEWEST,
     ) -> None:
         self._services = services
+        self._loopback = loopback
         headers = {**_HEADERS, "User-Agent": f"kube-apiserver/{release} (inkube)"}
         self._connections = http.dialing.Connections(headers)
 
@@ -72,17 +84,29 @@ class WebhookCaller:
         self, client: Object, url: str, review: bytes, users: "auth.webhookusers.Users | None"
     ) -> tuple[int, bytes, str]:
         try:
-            asked = URL(url)
-            options: dict[str, Any] = {"data": review, **_identified(asked, client, users)}
-            if "service" in client:
-                asked, options = self._of_service(client["service"], asked, options)
-            async with self._connections.session.post(asked, **options) as response:
+            asked, options = self._request(client, URL(url), users)
+            async with self._connections.session.post(asked, data=review, **options) as response:
                 body = await http.dialing.read_body(response, MAX_RESPONSE)
                 return response.status, body, response.headers.get("Content-Type", "")
         except UnresolvedError as error:
             raise ReplyError(f'Post "{url}": {error}') from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise ReplyError(f'Post "{url}": {http.dialing.dial_error(error)}') from error
+
+    def _request(
+        self, client: Object, url: URL, users: "auth.webhookusers.Users | None"
+    ) -> tuple[URL, dict[str, Any]]:
+        """Return the URL and the options of a request. Raises UnresolvedError, ssl.SSLError,
+        ValueError."""
+        service = client.get("service")
+        if service is None:
+            return url, _identified(url, client, users)
+        assert url.port is not None
+        if self._services.is_own(service["namespace"], service["name"], url.port):
+            headers = {"Authorization": f"Bearer {self._loopback.token}"}
+            # the address is that of this process, so any certificate on it is its own
+            return URL(self._loopback.url).join(url.relative()), {"ssl": False, "headers": headers}
+        return self._of_service(service, url, _identified(url, client, users))
 
     def _of_service(
         self, service: Object, url: URL, options: dict[str, Any]

@@ -348,6 +348,16 @@ async def test_a_service_is_followed_as_it_comes_into_being(client):
     await server.delete(RESOURCE, NAME)
 
 
+async def test_the_service_kubernetes_exists_before_it_is_read():
+    async with APIServer() as server, aiohttp.ClientSession() as session:
+        body = registration(service={"namespace": "default", "name": "kubernetes"})
+        asked = session.post(f"{server.url}/apis/apiregistration.k8s.io/v1/apiservices", json=body)
+        async with asked as answer:
+            assert answer.status == 201
+        found = await available(server, "False", "FailedDiscoveryCheck")
+    assert f"from {server.url.replace('http:', 'https:')}/apis/{GROUP}/" in found["message"]
+
+
 async def test_slices_that_the_controllers_of_workloads_write_are_found():
     async with APIServer(workloads=True) as server:
         spec = {"ports": [{"port": 443}], "selector": {"app": "none"}}

@@ -144,9 +144,9 @@ async def test_an_authority_nobody_trusts_is_a_failure(server, endpoint):
 
 
 async def test_a_service_is_refused_with_a_hint(server):
-    service = {"namespace": "default", "name": "kubernetes"}
+    service = {"namespace": "default", "name": "missing"}
     await configure(server, "", clientConfig={"service": service})
-    with pytest.raises(StatusError, match='service "kubernetes"'):
+    with pytest.raises(StatusError, match='service "missing"'):
         await server.client.create(config_map())
 
 

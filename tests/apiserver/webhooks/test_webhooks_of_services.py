@@ -102,6 +102,67 @@ async def test_an_external_name_is_called_on_the_port_of_the_webhook():
         assert hook.hosts == [f"hook.system.svc:{port}/review"]
 
 
+OWN = {"service": {"namespace": "default", "name": "kubernetes", "path": "/apis/hooks.io/v1/a"}}
+"""A webhook that an aggregated API server serves, and that is called through its aggregator."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"tls": True},
+        {"tls": True, "token_auth_file": "tokens", "authorization_mode": "RBAC"},
+        {"token_auth_file": "tokens", "anonymous_auth": False, "host": "0.0.0.0"},
+    ],
+    ids=["open", "tls", "rbac", "all addresses"],
+)
+@pytest.mark.parametrize("bundle", ["", client_config()["caBundle"]], ids=["", "bundle"])
+async def test_the_service_kubernetes_is_this_server(tmp_path, options, bundle):
+    """From the first request on, with any certificate, and as a user of all rights."""
+    if "token_auth_file" in options:
+        (tmp_path / "tokens").write_text("token,admin,1,system:masters\n")
+        options = {**options, "token_auth_file": tmp_path / "tokens"}
+    users = []
+
+    async def hook(request):
+        users.append((request.headers["X-Remote-User"], request.headers.getall("X-Remote-Group")))
+        uid = (await request.json())["request"]["uid"]
+        answer = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
+        return web.json_response({**answer, "response": {"uid": uid, "allowed": True}})
+
+    app = web.Application()
+    app.router.add_post("/apis/hooks.io/v1/a", hook)
+    async with APIServer(aggregated={"v1.hooks.io": app}, **options) as server:
+        await server.client.create(configuration({**OWN, "caBundle": bundle}, timeoutSeconds=5))
+        await write(server)
+    assert users == [("system:apiserver", ["system:masters", "system:authenticated"])]
+
+
+async def test_a_webhook_that_this_server_does_not_serve():
+    async with served() as server:
+        await configure(server, {"service": {"namespace": "default", "name": "kubernetes"}})
+        with pytest.raises(StatusError, match="invalid webhook response: webhook response was abs"):
+            await write(server)
+
+
+async def test_the_service_kubernetes_has_one_port():
+    async with served() as server:
+        await configure(server, {"service": {**OWN["service"], "port": 444}})
+        with pytest.raises(StatusError, match='no service port 444 found for service "kubernetes"'):
+            await write(server)
+
+
+async def test_an_address_that_is_given_for_kubernetes_is_that_of_another_server():
+    async with (
+        listening(certificates.make_server(["kubernetes.default.svc"])) as (hook, port),
+        served(service_addresses=[f"default/kubernetes=127.0.0.1:{port}"]) as server,
+    ):
+        await configure(server, OWN)
+        with pytest.raises(StatusError, match="failed to verify certificate: x509"):
+            await write(server)
+        assert hook.hosts == []
+
+
 async def test_the_certificate_has_to_be_the_services():
     async with (
         listening(OTHERS) as (hook, port),
@@ -152,7 +213,7 @@ SLICE = {
 
 async def test_a_service_leads_to_its_endpoint_slices_or_else_to_its_endpoints():
     async with served() as server:
-        addresses = ServiceAddresses(server.store, {})
+        addresses = ServiceAddresses(server.store, {}, "127.0.0.1:1")
         with pytest.raises(UnresolvedError, match='service "hook" not found'):
             addresses.find("system", "hook", 443)
         await server.client.create(service(ports=[{"name": "https", "port": 443}]))
@@ -168,7 +229,7 @@ async def test_a_service_leads_to_its_endpoint_slices_or_else_to_its_endpoints()
 
 async def test_a_simulated_pod_is_not_looked_for_on_the_network():
     async with served() as server:
-        addresses = ServiceAddresses(server.store, {})
+        addresses = ServiceAddresses(server.store, {}, "127.0.0.1:1")
         await server.client.create(service(ports=[{"name": "https", "port": 443}]))
         target = {"kind": "Pod", "namespace": "system", "name": "hook-1"}
         ours = {"addresses": ["10.244.0.2"], "targetRef": target}
