@@ -34,9 +34,10 @@ from inkube.apiserver.auth import (
 )
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.http import Origins, is_loopback
-from inkube.apiserver.registry import ADMIN, Plugin, SystemFields, User
+from inkube.apiserver.registry import ADMIN, Plugin, User
 from inkube.apiserver.samples import Samples
 from inkube.schemas.builtin import gates
+from inkube.schemas.clock import Clock
 from inkube.schemas.lazy import Lazy
 from inkube.storage import BaseStore
 
@@ -153,7 +154,7 @@ def _pair(options: Options) -> tuple[Path, Path] | None:
 def build(
     options: Options,
     store: BaseStore,
-    system_fields: SystemFields,
+    clock: Clock,
     keys: Keys,
     serving_certificate: tls.Certificate | None,
     exit_stack: contextlib.AsyncExitStack,
@@ -164,9 +165,6 @@ def build(
     servers; `node_rules` returns the rules of all kubelets; `samples` records metrics of
     authorizers. Raises ValueError or OSError."""
 
-    def now() -> float:
-        return system_fields.now().timestamp()
-
     def connected() -> "auth.Outgoing":
         client = auth.Outgoing(options.release)
         exit_stack.push_async_callback(client.close)
@@ -174,7 +172,7 @@ def build(
 
     outgoing = Lazy(connected)
     authorizer, roles, authorization_files = _authority(
-        options, store, outgoing, now, node_rules, samples
+        options, store, outgoing, clock.monotonic, node_rules, samples
     )
     guarded = not isinstance(authorizer, AlwaysAllow | AlwaysDeny)
     allows_all = isinstance(authorizer, AlwaysAllow)
@@ -193,20 +191,20 @@ def build(
     config = options.authentication_config
     settings = None if config is None else configs.authentication.read(config)
     is_anonymous, paths = settings.anonymous if settings else (options.anonymous_auth, None)
-    sources = _webhook_sources(options, outgoing, now)
+    sources = _webhook_sources(options, outgoing, clock.monotonic)
     authentication_files = (
-        _join_issuers(sources, options, settings, outgoing, now, samples)
+        _join_issuers(sources, options, settings, outgoing, clock, samples)
         if settings is not None
         else ()
     )
     authenticator = Authenticator(
-        _accounts(options, store, system_fields, keys),
+        _accounts(options, store, clock, keys),
         fallback=_fallback(is_open=is_open, allows_all=allows_all) if is_anonymous else None,
         anonymous_paths=paths,
         tokens=tokens,
         certificates=serving_certificate is not None,
         advice=_OPEN if is_open else "",
-        stored_tokens=_stored_tokens(options, store, system_fields),
+        stored_tokens=_stored_tokens(options, store, clock),
         front_proxy=_front_proxy(options),
         sources=sources,
     )
@@ -233,7 +231,7 @@ def _authority(
     options: Options,
     store: BaseStore,
     outgoing: "Callable[[], auth.Outgoing]",
-    now: Callable[[], float],
+    monotonic: Callable[[], float],
     node_rules: Callable[[], Sequence[Rule]],
     samples: Samples,
 ) -> "tuple[Authorizer, auth.RBAC | None, Sequence[configs.reloading.ConfigFile]]":
@@ -259,7 +257,7 @@ def _authority(
         return auth.Several(members, samples), roles, ()
 
     def in_order(read: "configs.authorization.Modes") -> "list[auth.Member]":
-        webhooks = iter(configs.authorization.webhooks(read, outgoing(), now, samples))
+        webhooks = iter(configs.authorization.webhooks(read, outgoing(), monotonic, samples))
         return [
             auth.Member(mode, name, next(webhooks) if mode == "Webhook" else own[mode])
             for mode, name in zip(read.types, read.names, strict=True)
@@ -288,11 +286,11 @@ def _policy_file(options: Options) -> Path:
 
 
 def _stored_tokens(
-    options: Options, store: BaseStore, system_fields: SystemFields
+    options: Options, store: BaseStore, clock: Clock
 ) -> Callable[[str], User | None] | None:
     if not options.enable_bootstrap_token_auth:
         return None
-    return auth.BootstrapTokens(store, lambda: system_fields.now().timestamp()).user
+    return auth.BootstrapTokens(store, lambda: clock.now().timestamp()).user
 
 
 def _front_proxy(options: Options) -> "auth.FrontProxy | None":
@@ -401,7 +399,7 @@ def _join_issuers(
     options: Options,
     settings: "configs.authentication.Settings",
     outgoing: "Callable[[], auth.Outgoing]",
-    now: Callable[[], float],
+    clock: Clock,
     samples: Samples,
 ) -> "Sequence[configs.reloading.ConfigFile]":
     """Put JWT issuers before other sources of users, and return the file that they follow. Raises
@@ -414,7 +412,7 @@ def _join_issuers(
         members = settings.issuers
         client = outgoing()
         return configs.authentication.issuers(
-            members, client, now, samples, own=own, algorithms=algorithms
+            members, client, clock, samples, own=own, algorithms=algorithms
         )
 
     current = issuers(settings) if settings.issuers else []
@@ -440,7 +438,7 @@ def _join_issuers(
 
 
 def _webhook_sources(
-    options: Options, outgoing: "Callable[[], auth.Outgoing]", now: Callable[[], float]
+    options: Options, outgoing: "Callable[[], auth.Outgoing]", monotonic: Callable[[], float]
 ) -> "list[TokenSource]":
     """Return the webhook that verifies tokens, if there is one. Raises ValueError, OSError."""
     path = options.authentication_token_webhook_config_file
@@ -452,7 +450,7 @@ def _webhook_sources(
         auth.TokenWebhook(
             webhook,
             tuple(options.api_audiences) or issuers[:1],
-            now,
+            monotonic,
             version=options.authentication_token_webhook_version,
             ttl=options.authentication_token_webhook_cache_ttl,
         )
@@ -469,9 +467,7 @@ def _key(path: Path, parse: Callable[[bytes], object]) -> bytes:
     return key
 
 
-def _accounts(
-    options: Options, store: BaseStore, system_fields: SystemFields, keys: Keys
-) -> ServiceAccountTokens:
+def _accounts(options: Options, store: BaseStore, clock: Clock, keys: Keys) -> ServiceAccountTokens:
     signing_key = options.service_account_signing_key_file
     # read and checked at the start, so that a missing or damaged file is an error at once
     private = _key(signing_key, auth.pemkeys.private_key) if signing_key is not None else b""
@@ -483,4 +479,4 @@ def _accounts(
         return SigningKeys(private or keys.load("tokens.key", auth.signing.new_key), public)
 
     issuers = Issuers(tuple(options.service_account_issuer) or (ISSUER,), options.api_audiences)
-    return ServiceAccountTokens(store, load, lambda: system_fields.now().timestamp(), issuers)
+    return ServiceAccountTokens(store, load, lambda: clock.now().timestamp(), issuers)

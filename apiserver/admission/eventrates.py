@@ -60,18 +60,18 @@ def _errors(limit: Object, path: str) -> list[FieldError]:
 class _Buckets:
     """The buckets of one limit. The one that was not used for the longest time is removed first."""
 
-    def __init__(self, limit: Limit, now: Callable[[], float]) -> None:
+    def __init__(self, limit: Limit, monotonic: Callable[[], float]) -> None:
         self._limit = limit
-        self._now = now
+        self._monotonic = monotonic
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Tokens and the time at which there were that many."""
 
     def takes(self, key: str) -> bool:
         """Take one token. Returns False if there is none."""
-        now = self._now()
+        now = self._monotonic()
         burst = float(self._limit.burst)
         level, since = self._levels.pop(key, (burst, now))
-        level = min(burst, level + max(0.0, now - since) * self._limit.qps)
+        level = min(burst, level + (now - since) * self._limit.qps)
         taken = level >= 1
         self._levels[key] = (level - 1 if taken else level, now)
         if len(self._levels) > self._limit.cache:
@@ -80,15 +80,15 @@ class _Buckets:
 
 
 class EventRateLimit(Plugin):
-    """Refuses Events beyond the limits. `now` returns the time in seconds."""
+    """Refuses Events beyond the limits. `monotonic` returns seconds."""
 
     name = "EventRateLimit"
     is_private = False
     kinds = (("", "events"), ("events.k8s.io", "events"))
     operations = ("CREATE", "UPDATE")
 
-    def __init__(self, every: Sequence[Limit], now: Callable[[], float]) -> None:
-        self._limits = [(limit, _Buckets(limit, now)) for limit in every]
+    def __init__(self, every: Sequence[Limit], monotonic: Callable[[], float]) -> None:
+        self._limits = [(limit, _Buckets(limit, monotonic)) for limit in every]
 
     async def validate(self, write: Write) -> None:
         refused: status.StatusError | None = None

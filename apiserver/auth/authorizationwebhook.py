@@ -56,13 +56,13 @@ class WebhookAuthorizer:
         self,
         webhook: Webhook,
         settings: WebhookSettings,
-        now: Callable[[], float],
+        monotonic: Callable[[], float],
         samples: Samples,
     ) -> None:
         self._webhook = webhook
         self._settings = settings
         self._samples = samples
-        self._answers = Remembered(now, _MAX_REMEMBERED)
+        self._answers = Remembered(monotonic, _MAX_REMEMBERED)
 
     def decide(self, attributes: Attributes) -> Decision:
         """Return the decision. Raises Pending until the webhook has answered."""

@@ -5,6 +5,7 @@ unknown one. Loaded with the first issuer, because it imports PyJWT. Follows
 apiserver/plugin/pkg/authenticator/token/oidc and coreos/go-oidc.
 """
 
+import math
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,7 @@ from inkube.apiserver.auth.outgoing import CallError, Outgoing
 from inkube.apiserver.auth.serviceaccounts import TokenRefused, VerifiedToken
 from inkube.apiserver.auth.signatures import signing
 from inkube.apiserver.samples import Samples
+from inkube.schemas.clock import Clock
 from inkube.schemas.golang import quote, rfc3339
 from inkube.schemas.objects import Object
 
@@ -54,24 +56,24 @@ class NotInitializedError(Exception):
 
 
 class Verifier:
-    """Verifies the tokens of one issuer. `now` returns seconds since 1970."""
+    """Verifies the tokens of one issuer."""
 
     def __init__(
         self,
         url: str,
         audiences: Sequence[str],
         connection: Connection,
-        now: Callable[[], float],
+        clock: Clock,
         algorithms: Sequence[str] = ALGORITHMS,
     ) -> None:
         self.url = url
         self._audiences = audiences
         self._connection = connection
-        self._now = now
+        self._clock = clock
         self._algorithms = algorithms
         self._keys: Sequence[jwt.PyJWK] = ()
         self._failure = ""
-        self._retry_at = 0.0
+        self._retry_at = -math.inf
         self.on_keys: Callable[[bytes | None], None] = lambda _: None
         """Called with each set of keys that was fetched, and with None if that failed."""
 
@@ -98,7 +100,7 @@ class Verifier:
     def of(self, url: str) -> "Verifier":
         """Return a verifier for another issuer that is reached in the same way."""
         connection = replace(self._connection, discovery=discovery_url(url))
-        return Verifier(url, self._audiences, connection, self._now, self._algorithms)
+        return Verifier(url, self._audiences, connection, self._clock, self._algorithms)
 
     async def claim_token(self, endpoint: Object) -> tuple[str, str]:
         """Fetch a token with claims from an endpoint. Returns it, and why that failed."""
@@ -118,7 +120,7 @@ class Verifier:
             )
             place = wanted if len(self._audiences) == 1 else f"in [{wanted}]"
             raise TokenRefused(f"oidc: expected audience {place} got [{got}]")
-        now, expires = self._now(), claims.get("exp")
+        now, expires = self._clock.now().timestamp(), claims.get("exp")
         if not isinstance(expires, int | float) or expires < now:
             shown = _shown(expires) if isinstance(expires, int | float) else "none"
             raise TokenRefused(f"oidc: token is expired (Token Expiry: {shown})")
@@ -145,13 +147,13 @@ class Verifier:
 
     async def _fetch(self) -> str:
         """Fetch the keys. Returns why that failed, or ""."""
-        if self._now() < self._retry_at:
+        if self._clock.monotonic() < self._retry_at:
             return self._failure
         try:
             self._keys = await self._fetch_keys()
         except (CallError, jwt.PyJWTError, KeyError, TypeError) as error:
             self._failure = str(error) or type(error).__name__
-            self._retry_at = self._now() + _RETRY
+            self._retry_at = self._clock.monotonic() + _RETRY
             return self._failure
         self._failure = ""
         return ""

@@ -27,7 +27,7 @@ class TokenWebhook:
         self,
         webhook: Webhook,
         audiences: Sequence[str],
-        now: Callable[[], float],
+        monotonic: Callable[[], float],
         *,
         version: str = "v1",
         ttl: float = TTL,
@@ -41,7 +41,7 @@ class TokenWebhook:
         self._audiences = audiences
         self._version = version
         self._ttl = ttl
-        self._answers = Remembered(now, _MAX_REMEMBERED)
+        self._answers = Remembered(monotonic, _MAX_REMEMBERED)
 
     def verify(self, token: str, audiences: Sequence[str]) -> VerifiedToken | None:
         """Return the user of a token; None if the webhook does not know it. Raises TokenRefused,

@@ -188,17 +188,17 @@ def result_of(error: CallError) -> str:
 
 
 class Remembered:
-    """Answers that are valid for some seconds. `now` returns seconds since 1970."""
+    """Answers that are valid for some seconds of a monotonic clock."""
 
-    def __init__(self, now: Callable[[], float], bound: int) -> None:
-        self._now = now
+    def __init__(self, monotonic: Callable[[], float], bound: int) -> None:
+        self._monotonic = monotonic
         self._bound = bound
         self._answers: dict[Any, tuple[float, Any]] = {}
 
     def get(self, key: Any) -> Any:
         """Return the answer to a question; None without a valid one."""
         found = self._answers.get(key)
-        return found[1] if found is not None and self._now() < found[0] else None
+        return found[1] if found is not None and self._monotonic() < found[0] else None
 
     def put(self, key: Any, value: Any, seconds: float) -> None:
         """Remember an answer. The oldest answers make room for others."""
@@ -207,4 +207,4 @@ class Remembered:
         self._answers.pop(key, None)
         while len(self._answers) >= self._bound:
             del self._answers[next(iter(self._answers))]
-        self._answers[key] = (self._now() + seconds, value)
+        self._answers[key] = (self._monotonic() + seconds, value)

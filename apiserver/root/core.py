@@ -80,7 +80,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
     store, system_fields, clock = base.store, base.system_fields, base.clock
     exit_stack, samples = contextlib.AsyncExitStack(), Samples(_server_name)
     guards = security.build(
-        options, store, system_fields, base.keys, listener.certificate, exit_stack,
+        options, store, clock, base.keys, listener.certificate, exit_stack,
         lambda: defaults.roles.rules("system:node", options.release.minor), samples,
     )  # fmt: skip
     addresses = ServiceAddresses(store, options.given_services, listener.loopback)
@@ -101,6 +101,7 @@ def build(options: Options, listener: Listener, base: Foundation) -> Core:
         declared_kinds=declared_kinds,
         dispatcher=hooks.dispatcher,
         system_fields=system_fields,
+        clock=clock,
         samples=samples,
     )
     registry = Registry(

@@ -14,6 +14,7 @@ from inkube.apiserver.registry import LatePlugin, Plugin, Resources, SystemField
 from inkube.apiserver.samples import Samples
 from inkube.apiserver.webhooks import MutatingWebhooks, ValidatingWebhooks
 from inkube.schemas.builtin import gates
+from inkube.schemas.clock import Clock
 from inkube.schemas.lazy import Lazy
 from inkube.storage import Store
 
@@ -42,6 +43,7 @@ def in_order(
     declared_kinds: Plugin,
     dispatcher: Callable[[], "webhooks.Dispatcher"],
     system_fields: SystemFields,
+    clock: Clock,
     samples: Samples,
 ) -> list[Plugin | LatePlugin]:
     """Return every plugin except the disabled ones and the `OPTIONAL` ones that are not enabled.
@@ -118,9 +120,7 @@ def in_order(
         _late(
             "EventRateLimit",
             _EVENTS,
-            lambda: admission.EventRateLimit(
-                settings().event_limits, lambda: system_fields.now().timestamp()
-            ),
+            lambda: admission.EventRateLimit(settings().event_limits, clock.monotonic),
         ),
         _late(
             "ExtendedResourceToleration", (_PODS,), lambda: admission.ExtendedResourceTolerations()

@@ -16,6 +16,7 @@ from inkube.apiserver.access.configs import authentication, authorization
 from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.envtest import flags, kubeflags
 from inkube.apiserver.samples import Samples
+from inkube.controllers.clock import SystemClock
 from inkube.schemas import cel, quantity
 
 in_module = pytest.mark.asyncio(loop_scope="module")
@@ -416,7 +417,7 @@ def test_configurations_that_are_not_supported(tmp_path):
     path.write_text(yaml.safe_dump(config))
     members = authentication.read(path).issuers
     with pytest.raises(ValueError, match="egress selectors are not supported here"):
-        authentication.issuers(members, Outgoing(), float, Samples(), own=(), algorithms=())
+        authentication.issuers(members, Outgoing(), SystemClock(), Samples(), own=(), algorithms=())
     webhook = {
         "timeout": "3s",
         "authorizedTTL": "5m",

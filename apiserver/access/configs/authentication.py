@@ -5,7 +5,7 @@ Follows apiserver/pkg/apis/apiserver, AuthenticationConfiguration, and its valid
 
 import base64
 import ssl
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -14,6 +14,7 @@ from inkube.apiserver import auth, http
 from inkube.apiserver.access.configs import objects
 from inkube.apiserver.samples import Samples
 from inkube.schemas import fielderrors
+from inkube.schemas.clock import Clock
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.objects import Object
 
@@ -90,7 +91,7 @@ def _anonymous(members: Object) -> Anonymous:
 def issuers(
     members: Sequence[Object],
     client: "auth.Outgoing",
-    now: Callable[[], float],
+    clock: Clock,
     samples: Samples,
     *,
     own: Collection[str],
@@ -116,7 +117,7 @@ def issuers(
                     http.dialing.context(_bundle(issuer)),
                     client,
                 ),
-                now,
+                clock,
                 algorithms or auth.jwtissuers.ALGORITHMS,
             ),
             mapper,

@@ -261,11 +261,11 @@ def _condition_problems(
 
 
 def webhooks(
-    modes: Modes, client: "auth.Outgoing", now: Callable[[], float], samples: Samples
+    modes: Modes, client: "auth.Outgoing", monotonic: Callable[[], float], samples: Samples
 ) -> "Iterator[auth.WebhookAuthorizer]":
     """Yield the authorizers of webhooks. Raises ValueError, OSError for a kubeconfig."""
     for settings, path, seconds in modes.webhooks:
         observe = auth.authorizationwebhook.observer(samples, settings.name)
         target = auth.webhookcalls.read(path)
         webhook = auth.Webhook(target, client, seconds, observe=observe)
-        yield auth.WebhookAuthorizer(webhook, settings, now, samples)
+        yield auth.WebhookAuthorizer(webhook, settings, monotonic, samples)

@@ -8,12 +8,12 @@ import json
 import textwrap
 
 import pytest
+from steppedclocks import SteppedClock
 
 from inkube import APIServer, StatusError
 from inkube.apiserver.admission import names
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.registry import ADMIN, LatePlugin, User
-from inkube.testing import FakeClock
 
 NAMESPACES = "v1/namespaces"
 NODE = User("system:node:a", groups=("system:nodes", "system:authenticated"))
@@ -264,11 +264,13 @@ def event(name):
     }  # fmt: skip
 
 
-async def test_rates_of_events(tmp_path):
-    clock = FakeClock()
+@pytest.mark.parametrize("step", [-7200, 0, 7200])
+async def test_rates_of_events(tmp_path, step):
+    clock = SteppedClock()
     file = configured(tmp_path, RATES)
     async with started("EventRateLimit", admission_control_config_file=file, clock=clock) as server:
         await server.client.create(event("a"))
+        clock.step(step)
         assert await refused(server.client.create(event("b")), 429) == (
             "Too many requests: limit reached on type Server for key "
         )

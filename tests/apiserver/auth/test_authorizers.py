@@ -13,6 +13,7 @@ from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from steppedclocks import SteppedClock
 
 from inkube import APIServer
 from inkube.apiserver.access.configs import authorization as authorizationconfig
@@ -312,6 +313,37 @@ async def test_a_webhook_checks_tokens(tmp_path, reviewer) -> None:
         assert (await request("good", "POST", who, review))[0] == 401
         assert (await request("ada", "POST", who, review))[0] == 201
         assert len(reviewer.specs) == 3
+
+
+@pytest.mark.parametrize("step", [-7200, 7200])
+async def test_answers_are_remembered_as_long_when_the_clock_is_set(
+    tmp_path, reviewer, step
+) -> None:
+    """A token that a webhook does not know any more is not accepted for hours."""
+    clock, asked = SteppedClock(), []
+    options = {
+        "authentication_token_webhook_config_file": reviewer.kubeconfig,
+        "authorization_config": configuration(webhook(reviewer), "RBAC"),
+        "clock": clock,
+    }
+
+    def status(spec):
+        asked.append("token" if "token" in spec else "access")
+        return {"authenticated": True, "user": {"username": "eve"}, "allowed": True}
+
+    reviewer.status = status
+    async with served(tmp_path, **options) as request:
+        for seconds, questions in (
+            (0, ["token", "access"]),
+            (0, []),
+            (121, ["token"]),
+            (180, ["token", "access"]),
+        ):
+            clock.advance(seconds)
+            assert (await request("good", "GET", MAPS))[0] == 200
+            assert asked == questions
+            asked.clear()
+            clock.step(step)
 
 
 async def test_policies_of_a_file_allow_what_they_name(tmp_path) -> None:

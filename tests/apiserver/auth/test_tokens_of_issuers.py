@@ -12,11 +12,13 @@ import aiohttp
 import jwt
 import pytest
 from openid import BY_CLAIM, configuration
+from steppedclocks import SteppedClock
 
 from inkube import APIServer
 from inkube.apiserver.access.configs import authentication as authenticationconfig
 from inkube.apiserver.auth import Outgoing
 from inkube.apiserver.samples import Samples
+from inkube.controllers.clock import SystemClock
 from inkube.controllers.core import identity
 
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -34,11 +36,11 @@ MAPPED = {
 
 
 @contextlib.asynccontextmanager
-async def served(config):
+async def served(config, **options):
     """A server with this configuration, and a function that sends a token and returns the code and
     the user, or the error of a review of the token."""
     async with (
-        APIServer(authentication_config=config, authorization_mode="RBAC") as server,
+        APIServer(authentication_config=config, authorization_mode="RBAC", **options) as server,
         aiohttp.ClientSession() as session,
     ):
 
@@ -119,6 +121,19 @@ async def test_keys_are_fetched_once_and_again_for_an_unknown_key(issuer) -> Non
         assert (await ask(issuer.token()))[0] == 201
         assert issuer.fetched == 2
         assert (await ask(old))[0] == 401
+
+
+@pytest.mark.parametrize("step", [-7200, 300])
+async def test_an_issuer_is_asked_again_after_seconds_when_the_clock_is_set(issuer, step) -> None:
+    clock, token = SteppedClock(ticking=True), issuer.token()
+    issuer.is_broken = True
+    async with served(configuration(issuer), clock=clock) as (ask, _refusal):
+        assert (await ask(token))[0] == 401
+        issuer.is_broken = False
+        clock.step(step)
+        assert (await ask(token))[0] == 401
+        clock.advance(11)
+        assert (await ask(token))[0] == 201
 
 
 async def test_tokens_for_others_are_refused(issuer) -> None:
@@ -274,7 +289,7 @@ async def test_an_invalid_configuration_ends_the_start(change, why) -> None:
         members = authenticationconfig.read(config).issuers
         own = ("https://kubernetes.default.svc",)
         return authenticationconfig.issuers(
-            members, Outgoing(), time.time, Samples(), own=own, algorithms=()
+            members, Outgoing(), SystemClock(), Samples(), own=own, algorithms=()
         )
 
     with pytest.raises(ValueError, match="invalid authentication configuration: ") as error:

@@ -37,6 +37,7 @@ async def test_a_late_plugin_is_loaded_for_exactly_the_kinds_that_it_handles(tmp
             declared_kinds=Plugin(),
             dispatcher=server.parts.core.webhooks.dispatcher,
             system_fields=server.parts.core.base.system_fields,
+            clock=server.clock,
             samples=Samples(),
         )
         kinds = list(server.resources)
