@@ -201,14 +201,21 @@ class Channel:
         self._stream = stream
         self._name = orjson.dumps(name)
         self._stop: Callable[[], None] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[Object | None] | None = None
         self._head = b'{"watch":%b,"event":' % self._name
         self.wire = Wire(f"{stream.carrier.name} {name}", self._as_message)
 
     def start(self, request: Request, serve: Serve, on_end: Callable[[], None]) -> None:
         """Start to serve the watch. `on_end` is called when it ends."""
+
+        def finish(task: asyncio.Task[Object | None]) -> None:
+            refusal = None if task.cancelled() else task.result()  # cancelled before it began
+            if not self._stream.is_closing():
+                self._send_member("closed", refusal or self._end())
+            on_end()
+
         self._task = asyncio.create_task(self._run(request, serve))
-        self._task.add_done_callback(lambda _: on_end())
+        self._task.add_done_callback(finish)
 
     def leave(self) -> None:
         """End the watch at the client's request."""
@@ -259,14 +266,13 @@ class Channel:
     def release(self) -> None:
         """Do nothing, because `wait_ended` releases the channel."""
 
-    async def _run(self, request: Request, serve: Serve) -> None:
-        refused: Object | None = None
+    async def _run(self, request: Request, serve: Serve) -> Object | None:
+        """Serve the watch. Returns the Status with which it is refused, or None."""
         with contextlib.suppress(asyncio.CancelledError, ConnectionError):
             answer = await serve(request)
             if not self.is_open:
-                refused = _status_of(answer)
-        if not self._stream.is_closing():
-            self._send_member("closed", refused or self._end())
+                return _status_of(answer)
+        return None
 
     def _end(self) -> Object:
         if self._is_aborted:

@@ -7,6 +7,7 @@ import asyncio
 import base64
 import contextlib
 import json
+from typing import Any
 
 import aiohttp
 import pytest
@@ -14,6 +15,7 @@ from patience import until as until_true
 from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.watching import shared as shared_streams
 
 SHARED = "/inkube/v1/watch"
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -150,6 +152,35 @@ async def test_a_closed_watch_is_confirmed_and_its_name_is_free(
         await stream.send(open="a", path=MAPS)
         assert (await stream.read())["opened"] is not None
         assert (await stream.read())["event"]["object"]["metadata"]["name"] == "one"
+
+
+@pytest.mark.parametrize("turns", range(4))
+async def test_a_watch_that_is_closed_in_the_turn_in_which_it_is_opened_is_confirmed(turns):
+    """Messages that arrive together are obeyed in one turn of the loop."""
+    sent, ended = [], asyncio.Event()
+
+    class Connected:
+        carrier = shared_streams.Socket()
+        write = sent.append
+
+        @staticmethod
+        def is_closing():
+            return False
+
+    async def serve(_):
+        await asyncio.Event().wait()
+
+    stream: Any = Connected()
+    request: Any = None
+    channel = shared_streams.Channel(stream, "a")
+    channel.start(request, serve, ended.set)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    channel.leave()
+    async with within():
+        await ended.wait()
+    [message] = sent
+    assert b'{"watch":"a","closed":{"kind":"Status"' in message
 
 
 async def test_watches_that_stand_in_the_address_are_opened_at_once(server, session, shared):
