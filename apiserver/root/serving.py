@@ -62,7 +62,10 @@ class _Serving:
             if each is not None:
                 each.close()
         self.parts.streams.close()
-        await self.parts.core.listener.runner.cleanup()
+        listener = self.parts.core.listener
+        if listener.intake is not None:
+            listener.intake.close()
+        await listener.runner.cleanup()
 
 
 async def start_serving(

@@ -6,7 +6,9 @@ the channel ends, the parent has ended, and the worker stops.
 """
 
 import asyncio
+import contextlib
 import logging
+import os
 import socket
 import ssl
 from asyncio import Event, Task
@@ -80,10 +82,16 @@ class Intake:
         self._live()
 
     def close(self) -> None:
-        """Stop receiving connections."""
+        """Stop receiving connections: the parent passes them to other workers. Those that are on
+        their way are closed."""
         self._loop.remove_reader(self._channel.fileno())
         if self._beat is not None:
             self._beat.cancel()
+        with contextlib.suppress(OSError):  # the parent has ended
+            self._channel.shutdown(socket.SHUT_RD)
+            while (received := socket.recv_fds(self._channel, MAX_PER_TURN, MAX_PER_TURN))[0]:
+                for file in received[1]:
+                    os.close(file)
 
     def ready(self) -> None:
         """Report to the parent that this worker can serve. It prefers ready workers to starting

@@ -9,6 +9,7 @@ import shutil
 import signal
 import ssl
 import sys
+import urllib.parse
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -119,6 +120,12 @@ async def all_answer(http: aiohttp.ClientSession, served: Served, count: int) ->
     async with asyncio.timeout(PATIENCE):
         while (await counted(http, served)).get("inkube_workers") != count:
             pass
+
+
+async def running_requests(http: aiohttp.ClientSession, served: Served) -> float:
+    """Return the number of requests that change objects and run now, in all workers."""
+    samples = await counted(http, served)
+    return samples.get('apiserver_current_inflight_requests{request_kind="mutating"}', 0.0)
 
 
 async def gone(handle: int) -> None:
@@ -301,6 +308,44 @@ async def test_what_lives_in_the_worker_that_leads_answers_at_every_worker(
     assert asked == ["given\n"] * 4
     names = Counter(line.split()[0] for line in served.log if "/pods/p/exec" in line)
     assert set(names) == {"worker-1", "worker-2"}, "each was asked"
+
+
+@linux
+async def test_a_worker_that_stops_alone_leaves_new_connections_to_the_others(
+    serve: Serve, http: Any
+):
+    """It may take as long as its running requests to stop."""
+    served = await serve()
+    await all_answer(http, served, 2)
+    url = urllib.parse.urlsplit(served.url)
+    body = b'{"metadata":{"name":"slow"}}'
+    opened = [await asyncio.open_connection(url.hostname, url.port) for _ in range(4)]
+    for _, writer in opened:  # each worker has some of them, and waits for the rest of a body
+        writer.write(
+            f"POST {MAPS} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n".encode()
+        )
+    async with asyncio.timeout(PATIENCE):
+        while (await running_requests(http, served)) < 4:
+            pass
+    stopped = served.workers()[0]
+    os.kill(stopped, signal.SIGTERM)
+    await served.told("worker-1 .*waiting up to .* s for running requests")
+    for _ in range(6):  # not with aiohttp's client, which asks again when a connection is reset
+        reader, writer = await asyncio.open_connection(url.hostname, url.port)
+        writer.write(f"GET /version HTTP/1.0\r\nHost: {url.netloc}\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE):
+            assert (await reader.readline()).split()[1] == b"200"
+        writer.close()
+    assert stopped in served.workers()
+    codes = []
+    for reader, writer in opened:
+        writer.write(body)
+        async with asyncio.timeout(PATIENCE):
+            codes.append((await reader.readline()).split()[1])
+        writer.close()
+    assert sorted(codes) == [b"201", b"409", b"409", b"409"]
+    await served.told("worker 1 serves again")
 
 
 @linux
