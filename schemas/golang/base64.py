@@ -6,6 +6,7 @@ import re
 
 from inkube.schemas.golang.unmarshal import DecodeError
 
+_URL_SAFE = str.maketrans("-_+/", "+/!!")
 _QUANTUM = re.compile(rb"(?:[\r\n]*[A-Za-z0-9+/]){4}")
 _DIGITS = re.compile(rb"(?:[\r\n]*[A-Za-z0-9+/])*")
 _BREAKS = re.compile(rb"[\r\n]*")
@@ -18,6 +19,11 @@ def canonical(text: str) -> str:
         return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
     except (binascii.Error, ValueError) as error:
         raise DecodeError(f"illegal base64 data at input byte {_place(text.encode())}") from error
+
+
+def decode_url(text: str) -> bytes:
+    """Return the bytes of a text with the alphabet for URLs. Raises DecodeError with Go's text."""
+    return base64.b64decode(canonical(text.translate(_URL_SAFE)))
 
 
 def _place(text: bytes) -> int:

@@ -20,8 +20,12 @@ ZERO_MICRO: Final = "0001-01-01T00:00:00.000000Z"
 _SECOND: Final = 10**9
 _DAY_SECONDS: Final = 86_400
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
+LOCAL: Final = "2006-01-02T15:04:05"
+"""The layout without a zone (ISO8601LocalTime of go-openapi)."""
 _MICRO_LAYOUT: Final = "2006-01-02T15:04:05.000000Z07:00"
 _EPOCH_DAY: Final = date(1970, 1, 1).toordinal()
+_CYCLE_DAYS: Final = 146_097
+"""The days of 400 years, after which the calendar repeats."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS: Final = (
     ("2006", r"\d{4}"), ("-", "-"), ("01", r"\d{2}"), ("-", "-"), ("02", r"\d{2}"), ("T", "T"),
@@ -31,7 +35,11 @@ _FIELDS: Final = (
 _MICRO_FIELDS: Final = (
     *_FIELDS[:-2], ("05", r"\d{2}"), (".000000", r"[.,]\d{6}"), _FIELDS[-1],
 )  # fmt: skip
-_RFC3339: Final = re.compile("".join(f"({pattern})" for _, pattern in _FIELDS) + r"\Z", re.ASCII)
+_FIELDS_OF: Final = {_LAYOUT: _FIELDS, LOCAL: _FIELDS[:-1]}
+_PATTERNS: Final = {
+    layout: re.compile("".join(f"({pattern})" for _, pattern in fields) + r"\Z", re.ASCII)
+    for layout, fields in _FIELDS_OF.items()
+}
 _MICRO: Final = re.compile(
     "".join(pattern for _, pattern in _MICRO_FIELDS[:-1]) + r"[Z+-]", re.ASCII
 )
@@ -71,33 +79,47 @@ def micro_time(text: str) -> str:
 
 
 def nanoseconds(text: str) -> int:
-    """`time.Parse(time.RFC3339, …)`: as in Go, hours with one digit and a decimal comma are valid.
+    """Return the time of `instant`. Raises ValueError with Go's text."""
+    return instant(text)[0]
+
+
+def instant(text: str, layout: str = _LAYOUT) -> tuple[int, int]:
+    """Return the nanoseconds of `time.Parse(time.RFC3339, …)`, and its zone in seconds east of UTC.
+    As in Go, hours with one digit and a decimal comma are valid.
 
     Raises ValueError with Go's text.
     """
-    match = _RFC3339.match(text)
+    match = _PATTERNS[layout].match(text)
     if match is None:
-        raise _refusal(text, _LAYOUT, _FIELDS)
+        raise _refusal(text, layout, _FIELDS_OF[layout])
     year, month, day, hour, minute = (int(match[group]) for group in (1, 3, 5, 7, 9))
     second = int(match[11][:2])
     if not (0 < month <= 12 and 0 < day <= 31 and hour < 24 and minute < 60 and second < 60):
-        raise _refusal(text, _LAYOUT, _FIELDS)
+        raise _refusal(text, layout, _FIELDS_OF[layout])
     try:
         days = _ordinal(year, month, day) - _EPOCH_DAY
     except ValueError:
         raise _out_of_range(text, "day") from None
-    seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - _offset(text, match[12])
-    return seconds * _SECOND + int(match[11][3:12].ljust(9, "0"))
+    offset = 0 if layout == LOCAL else _offset(text, match[12])
+    seconds = days * _DAY_SECONDS + hour * 3600 + minute * 60 + second - offset
+    return seconds * _SECOND + int(match[11][3:12].ljust(9, "0")), offset
 
 
-def write(ns: int) -> str:
-    """`t.UTC().Format(time.RFC3339Nano)` for a time in the years 1 to 9999."""
+def write(ns: int, offset: int = 0) -> str:
+    """Return `t.Format(time.RFC3339Nano)` for a time in the years 1 to 9999 of UTC, in a zone that
+    is `offset` seconds east of it."""
     seconds, rest = divmod(ns, _SECOND)
-    days, clock = divmod(seconds, _DAY_SECONDS)
+    days, clock = divmod(seconds + offset, _DAY_SECONDS)
     hour, minute, second = clock // 3600, clock // 60 % 60, clock % 60
     fraction = f".{rest:09d}".rstrip("0").rstrip(".")
-    day = date.fromordinal(_EPOCH_DAY + days).isoformat()
-    return f"{day}T{hour:02d}:{minute:02d}:{second:02d}{fraction}Z"
+    cycles, day_of_cycle = divmod(_EPOCH_DAY + days - 1, _CYCLE_DAYS)  # the local year can be 0
+    day = date.fromordinal(day_of_cycle + 1)
+    zone = "Z"
+    if offset:
+        hours, minutes = divmod(abs(offset) // 60, 60)
+        zone = f"{'-' if offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+    written = f"{day.year + 400 * cycles:04d}-{day.month:02d}-{day.day:02d}"
+    return f"{written}T{hour:02d}:{minute:02d}:{second:02d}{fraction}{zone}"
 
 
 def _refusal(text: str, layout: str, fields: tuple[tuple[str, str], ...]) -> ValueError:

@@ -17,9 +17,8 @@ REGEX_FACTOR: Final = 0.25
 
 
 def scale(count: int, factor: float) -> int:
-    """`count × factor` rounded up, saturating."""
-    if count >= TOP:
-        return TOP
+    """Return `count × factor` rounded up, saturating (multiplyByCostFactor). As upstream, a part of
+    an unknown size is a number that further estimates can compare."""
     return min(math.ceil(count * factor), TOP)
 
 

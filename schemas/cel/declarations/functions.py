@@ -8,10 +8,13 @@ common/operators (`_+_`, `@in`).
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from inkube.schemas.cel.declarations.estimates import Argument, CallEstimate
 from inkube.schemas.cel.declarations.types import Type
+
+NO_OVERLOAD: Final = "no such overload"
+"""The error of a call for whose arguments a function has no overload."""
 
 Impl = Callable[..., Any]
 CostFunction = Callable[[tuple[Any, ...], Any], int]

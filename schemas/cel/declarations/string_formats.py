@@ -4,19 +4,16 @@ Values passed the check of their format before rules use them. They are parsed a
 strfmt (ParseDuration, ParseDateTime, Base64), see apiserver pkg/cel/common/values.go.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
 from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Type
 from inkube.schemas.cel.declarations.values import Duration, Timestamp
-from inkube.schemas.golang import gotime
+from inkube.schemas.golang import DecodeError, base64, gotime, rfc3339
 
 _UNITS: Final = (
     (1, ("ns", "nano")),
@@ -29,10 +26,6 @@ _UNITS: Final = (
     (7 * 24 * gotime.HOUR, ("w", "wk", "week")),
 )
 _SPAN = re.compile(r"((?:-\s?)?\d+)(\.\d+)?\s*([A-Za-zµ]+)")
-_MOMENT = re.compile(
-    r"(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2})?(?:\.(\d+))?"
-    r"([Zz]|[+-]\d{2}:?\d{2})?)?"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,45 +69,43 @@ def _scale(unit: str) -> int | None:
     return factor
 
 
-def moment(value: Any) -> Any:
-    """Parse a date, or a date and time with or without seconds, fraction and zone (UTC by
-    default)."""
+def date(value: Any) -> Any:
+    """Parse a date."""
     if not isinstance(value, str):
         return value
-    if not value:
-        return Timestamp(0)
-    match = _MOMENT.fullmatch(value)
-    if match is None:
-        raise EvalError(f"Invalid date formatted string {value}")
     try:
-        return Timestamp(_nanoseconds(*match.groups(default="")))
+        return Timestamp(rfc3339.nanoseconds(f"{value}T00:00:00Z"))
     except ValueError as error:
         raise EvalError(f"Invalid date formatted string {value}: {error}") from error
 
 
-def _nanoseconds(date: str, time: str, seconds: str, fraction: str, zone: str) -> int:
-    text = f"{date}T{time or '00:00'}{seconds or ':00'}"
-    whole = datetime.fromisoformat(text).replace(tzinfo=UTC)
-    ns = int((whole - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()) * gotime.SECOND
-    if zone and zone not in "zZ":
-        minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-        ns -= minutes * gotime.MINUTE * (-1 if zone[0] == "-" else 1)
-    return ns + int(fraction[:9].ljust(9, "0") if fraction else 0)
-
-
-def octets(value: Any) -> Any:
-    """Decode base64 with the standard alphabet."""
+def date_time(value: Any) -> Any:
+    """Parse a date and time with a zone, which strings of it show again."""
     if not isinstance(value, str):
         return value
     try:
-        return base64.b64decode(value, validate=True)
-    except binascii.Error as error:
-        raise EvalError(f"Invalid byte formatted string {value}: {error}") from error
+        try:
+            return Timestamp(*rfc3339.instant(value))
+        except ValueError:
+            return Timestamp(*rfc3339.instant(value, rfc3339.LOCAL))
+    except ValueError as error:
+        raise EvalError(f"Invalid date-time formatted string {value}: {error}") from error
+
+
+def octets(value: Any) -> Any:
+    """Decode base64. As upstream, rules read the alphabet for URLs, though the format of the field
+    is the standard one (strfmt.Base64.UnmarshalText)."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.decode_url(value)
+    except DecodeError as error:
+        raise EvalError(f"Invalid byte formatted string {value}: {error.text}") from error
 
 
 FORMATS: Final[dict[str, Format]] = {
     "byte": Format(types.BYTES, 3 * 1024 * 1024 - 2, 2, octets),
     "duration": Format(types.DURATION, 32, 3, duration),
-    "date": Format(types.TIMESTAMP, 12, 12, moment),
-    "date-time": Format(types.TIMESTAMP, 32, 21, moment),
+    "date": Format(types.TIMESTAMP, 12, 12, date),
+    "date-time": Format(types.TIMESTAMP, 32, 21, date_time),
 }

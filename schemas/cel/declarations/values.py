@@ -64,7 +64,12 @@ class _Nanoseconds:
 class Timestamp(_Nanoseconds):
     """A point in time: nanoseconds since 1970 in UTC, years 1 to 9999."""
 
-    __slots__ = ()
+    __slots__ = ("offset",)
+
+    def __init__(self, ns: int, offset: int = 0) -> None:
+        super().__init__(ns)
+        self.offset = offset
+        """The zone of its text, in seconds east of UTC; it does not count in comparisons."""
 
 
 class Duration(_Nanoseconds):

@@ -15,7 +15,7 @@ from inkube.schemas.cel.declarations.estimates import (
     CallEstimate,
     Range,
 )
-from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Impl, Overload
 from inkube.schemas.cel.declarations.types import BOOL, INT, STRING, Type
 from inkube.schemas.cel.library import costs, ip
 from inkube.schemas.cel.library.ip import IpValue
@@ -64,8 +64,12 @@ def contains_ip(value: CidrValue, address: IpValue) -> bool:
 
 
 def contains_ip_text(value: CidrValue, text: str) -> bool:
-    """As `contains_ip`, for an address as text. Raises EvalError."""
-    return value.prefix.contains(ip.parse(text).addr)
+    """As `contains_ip`, for a text. Raises EvalError, as upstream without the reason."""
+    try:
+        address = ip.parse(text)
+    except EvalError:
+        raise EvalError(NO_OVERLOAD) from None
+    return contains_ip(value, address)
 
 
 def contains_cidr(value: CidrValue, other: CidrValue) -> bool:

@@ -16,6 +16,7 @@ from inkube.schemas.cel.declarations.estimates import (
     Range,
 )
 from inkube.schemas.cel.declarations.functions import (
+    NO_OVERLOAD,
     CostFunction,
     EstimateFunction,
     EvalError,
@@ -58,7 +59,7 @@ def _identity_of_time(value: Any) -> Any:
     """Return a timestamp or a duration. Raises EvalError for null, which the checker accepts as
     both, but for which cel-go has no overload at run time."""
     if value is None:
-        raise EvalError("no such overload")
+        raise EvalError(NO_OVERLOAD)
     return value
 
 
@@ -108,18 +109,19 @@ def int_to_timestamp(seconds: int) -> Timestamp:
     return timestamp(seconds * gotime.SECOND)
 
 
-def timestamp(ns: int) -> Timestamp:
-    """Return the timestamp for nanoseconds, in the years 1 to 9999. Raises EvalError."""
+def timestamp(ns: int, offset: int = 0) -> Timestamp:
+    """Return the timestamp for nanoseconds, in the years 1 to 9999, in a zone that is `offset`
+    seconds east of UTC. Raises EvalError."""
     if not TIMESTAMP_MIN <= ns // gotime.SECOND <= TIMESTAMP_MAX:
         raise EvalError(TIMESTAMP_OVERFLOW)
-    return Timestamp(ns)
+    return Timestamp(ns, offset)
 
 
 string_to_int = _reading(INT, strconv.parse_int)
 string_to_uint = _reading(UINT, lambda text: Uint(strconv.parse_uint(text)))
 string_to_double = _reading(DOUBLE, gofloats.parse_float)
 string_to_bool = _reading(BOOL, strconv.parse_bool)
-string_to_timestamp = _reading(TIMESTAMP, lambda text: timestamp(rfc3339.nanoseconds(text)))
+string_to_timestamp = _reading(TIMESTAMP, lambda text: timestamp(*rfc3339.instant(text)))
 string_to_duration = _reading(DURATION, lambda text: Duration(gotime.parse_duration(text)))
 
 
@@ -142,8 +144,8 @@ def duration_to_string(value: Duration) -> str:
 
 
 def timestamp_to_string(value: Timestamp) -> str:
-    """Return the timestamp as RFC 3339 in UTC."""
-    return rfc3339.write(value.ns)
+    """Return the timestamp as RFC 3339 in its zone."""
+    return rfc3339.write(value.ns, value.offset)
 
 
 def to_string(value: Any) -> str:
@@ -155,7 +157,7 @@ def to_string(value: Any) -> str:
         return value.name
     convert = _TO_STRING.get(values.type_of(value).kind)
     if convert is None:
-        raise EvalError("no such overload")
+        raise EvalError(NO_OVERLOAD)
     return convert(value)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import values
-from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Impl, Overload
 from inkube.schemas.cel.declarations.types import (
     BOOL,
     BYTES,
@@ -46,7 +46,7 @@ def guarded(function: Callable[..., Any]) -> Impl:
         try:
             return function(*arguments)
         except (TypeError, AttributeError):
-            raise EvalError("no such overload") from None
+            raise EvalError(NO_OVERLOAD) from None
 
     return call
 

@@ -15,7 +15,7 @@ from inkube.schemas.cel.declarations.estimates import (
     CallEstimate,
     Range,
 )
-from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Overload
 from inkube.schemas.cel.declarations.types import INT, LIST_DYN, LIST_STRING, STRING, Type
 from inkube.schemas.cel.library import costs, formatting
 
@@ -122,7 +122,7 @@ def join(parts: list[str], separator: str = "") -> str:
     try:
         return separator.join(parts)
     except TypeError:
-        raise EvalError("no such overload") from None
+        raise EvalError(NO_OVERLOAD) from None
 
 
 def quote(text: str) -> str:

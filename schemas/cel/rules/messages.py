@@ -3,9 +3,9 @@
 import logging
 from typing import Any, Final, NamedTuple
 
-from inkube.schemas.cel.declarations.functions import CostExceededError, EvalError
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, CostExceededError, EvalError
 from inkube.schemas.cel.rules.rule import Rule, RuleError
-from inkube.schemas.cel.running.operators import MISSING, NO_OVERLOAD
+from inkube.schemas.cel.running.operators import MISSING
 from inkube.schemas.cel.running.program import CALL_LIMIT
 from inkube.schemas.fielderrors import OMITTED, FieldError, Type
 from inkube.schemas.golang import gotext

@@ -8,7 +8,7 @@ each map literal, 0 for constants. As in Kubernetes, has() is free.
 from collections.abc import Container, Sequence
 from typing import Any
 
-from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError
 from inkube.schemas.cel.declarations.types import Field, Kind, Shape
 from inkube.schemas.cel.declarations.values import NONE, Optional
 from inkube.schemas.cel.language import ast
@@ -194,7 +194,7 @@ def _struct(w: FunctionWriter, node: ast.StructNode) -> Code:
 
 def _optional_items(optional: Any) -> list[Any]:
     if not isinstance(optional, Optional):
-        raise EvalError(operators.NO_OVERLOAD)
+        raise EvalError(NO_OVERLOAD)
     return [optional.value] if optional.present else []
 
 
@@ -214,7 +214,7 @@ def _built_map(rows: list[tuple[Any, Any, bool]]) -> dict[Any, Any]:
     for key, value, is_optional in rows:
         if is_optional:
             if not isinstance(value, Optional):
-                raise EvalError(operators.NO_OVERLOAD)
+                raise EvalError(NO_OVERLOAD)
             if not value.present:
                 continue
             value = value.value

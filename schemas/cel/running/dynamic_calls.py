@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from inkube.schemas.cel.declarations.functions import EvalError, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Overload
 from inkube.schemas.cel.declarations.types import Kind, Type
 from inkube.schemas.cel.declarations.values import Duration, Optional, Timestamp, Uint
-from inkube.schemas.cel.running.operators import NO_OVERLOAD
 
 _CLASSES: dict[Kind, tuple[type, ...]] = {
     Kind.BOOL: (bool,),

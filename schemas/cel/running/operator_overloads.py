@@ -15,7 +15,7 @@ from inkube.schemas.cel.declarations.estimates import (  # fmt: skip
     Range,
     scale,
 )
-from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Impl, Overload
 from inkube.schemas.cel.declarations.types import (  # fmt: skip
     BOOL,
     BYTES,
@@ -88,7 +88,7 @@ def _in_estimate(args: tuple[Argument, ...]) -> CallEstimate:
 
 
 def _undefined(*args: Any) -> Any:
-    raise EvalError(operators.NO_OVERLOAD)
+    raise EvalError(NO_OVERLOAD)
 
 
 def _logic() -> Iterator[Overload]:
@@ -162,15 +162,15 @@ def _plus(left: Any, right: Any) -> Any:
 
 
 def _shift(moment: Any, span: Any) -> Any:
-    return operators.checked_timestamp(moment.ns + span.ns)
+    return operators.shifted(moment, span.ns)
 
 
 def _shifted_by(span: Any, moment: Any) -> Any:
-    return operators.checked_timestamp(moment.ns + span.ns)
+    return operators.shifted(moment, span.ns)
 
 
 def _shift_back(moment: Any, span: Any) -> Any:
-    return operators.checked_timestamp(moment.ns - span.ns)
+    return operators.shifted(moment, -span.ns)
 
 
 def _difference(left: Any, right: Any) -> Any:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError
 from inkube.schemas.cel.declarations.values import (
     INT_MAX,
     INT_MIN,
@@ -22,7 +22,6 @@ from inkube.schemas.cel.declarations.values import (
     type_of,
 )
 
-NO_OVERLOAD = "no such overload"
 MISSING: Final = object()
 """Stands for a variable without a value."""
 _TIMESTAMP_MIN = -62135596800 * 10**9
@@ -50,10 +49,11 @@ def checked_uint(value: int) -> Uint:
     raise EvalError("unsigned integer overflow")
 
 
-def checked_timestamp(ns: int) -> Timestamp:
-    """Return the timestamp if it is in the years 1 to 9999. Raises EvalError."""
-    if _TIMESTAMP_MIN <= ns <= _TIMESTAMP_MAX:
-        return Timestamp(ns)
+def shifted(moment: Timestamp, ns: int) -> Timestamp:
+    """Return the timestamp that many nanoseconds later, in the same zone, if it is in the years 1
+    to 9999. Raises EvalError."""
+    if _TIMESTAMP_MIN <= moment.ns + ns <= _TIMESTAMP_MAX:
+        return Timestamp(moment.ns + ns, moment.offset)
     raise EvalError("timestamp overflow")
 
 

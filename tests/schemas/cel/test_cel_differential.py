@@ -14,6 +14,7 @@ import pytest
 
 from inkube.schemas import cel
 from inkube.schemas.cel.declarations import types, values
+from inkube.schemas.golang import rfc3339
 
 oracle = pytest.importorskip("cel_expr_python.cel")
 ext_strings = pytest.importorskip("cel_expr_python.ext.ext_strings")
@@ -50,11 +51,11 @@ def plain(value: Any) -> Any:
         case dt.timedelta():
             return "span", value // MICROSECOND
         case bytes() | bytearray():
-            return "bytes", bytes(value)
+            return "bytes", unified(bytes(value).decode("latin-1"))
         case float() if math.isnan(value):
             return "NaN"
         case str():
-            return without_zeros(value)
+            return unified(value)
         case list() | tuple():
             return [plain(item) for item in value]
         case dict():
@@ -66,10 +67,16 @@ def plain(value: Any) -> Any:
     return value
 
 
-def without_zeros(text: str) -> str:
-    """Unify two differences of text: one engine writes fractions of seconds in groups of three
-    digits, the other without trailing zeros; infinity is `inf` or `+Inf`."""
+def unified(text: str) -> str:
+    """Unify the differences of texts: one engine writes fractions of seconds in groups of three
+    digits and times in UTC, the other without trailing zeros and in the zone of the time; infinity
+    is `inf` or `+Inf`."""
+    text = re.sub(r"[0-9-]{10}T[0-9:.]{8,18}[+-][0-9:]{5}", in_utc, text)
     return re.sub(r"(\.[0-9]*?)0+(?=[sSzZ])", r"\1", text).replace("+Inf", "inf")
+
+
+def in_utc(time: re.Match[str]) -> str:
+    return rfc3339.write(rfc3339.nanoseconds(time[0]))
 
 
 EXPLAINED: dict[str, Callable[[Outcome, Outcome], bool]] = {

@@ -167,6 +167,17 @@ def test_the_total_names_the_four_dearest() -> None:
     ]
 
 
+def test_rules_without_bounds_have_an_order() -> None:
+    """As upstream, a tenth of an unknown number is less than the number."""
+    unknown = {"a": "'a' + string(self)", "b": "('a' + string(self)).upperAscii()"}
+    rules = {
+        name: {"type": "integer", "x-kubernetes-validations": [{"rule": f"{text} != ''"}]}
+        for name, text in unknown.items()
+    }
+    dearest = [field for field, why in found(schema(rules)) if "contributed" in why]
+    assert dearest == [f"properties[{name}].x-kubernetes-validations[0].rule" for name in "ba"]
+
+
 def test_a_cheap_rule_is_multiplied_by_how_often_it_may_run() -> None:
     word = {
         "type": "string",

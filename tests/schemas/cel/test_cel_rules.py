@@ -148,6 +148,45 @@ def test_values_have_the_type_their_schema_gives_them(rule: str) -> None:
     assert texts(schema(properties, {"rule": rule}), values, values) == []
 
 
+@pytest.mark.parametrize(
+    ("format", "value", "rule", "text"),
+    [
+        ("date-time", "2024-05-06T07:08:09,5Z", "self.a.getHours() == 7", None),
+        (
+            "date-time", "2024-05-06t07:08:09z", "self.a.getHours() == 7",
+            (
+                "Invalid date-time formatted string 2024-05-06t07:08:09z: parsing time "
+                '"2024-05-06t07:08:09z" as "2006-01-02T15:04:05": cannot parse "t07:08:09z" as "T"'
+            ),
+        ),
+        (
+            "date-time", "2024-05-06T07:08:09z", "self.a.getHours() == 7",
+            (
+                "Invalid date-time formatted string 2024-05-06T07:08:09z: parsing time "
+                '"2024-05-06T07:08:09z": extra text: "z"'
+            ),
+        ),
+        ("date-time", "2024-05-06T07:08:09+02:00", "string(self.a) == '2024-05-06T07:08:09+02:00'",
+         None),
+        (
+            "byte", "/w==", "self.a == b'a'",
+            "Invalid byte formatted string /w==: illegal base64 data at input byte 0",
+        ),
+        (
+            "byte", "YWJj+/==", "size(self.a) > 0",
+            "Invalid byte formatted string YWJj+/==: illegal base64 data at input byte 4",
+        ),
+    ],
+)  # fmt: skip
+def test_a_value_that_its_format_allows_can_be_an_error_in_rules(
+    format: str, value: str, rule: str, text: str | None
+) -> None:
+    """As in kube-apiserver, where schemas and rules read formats with different parsers."""
+    found = texts(schema({"a": {"type": "string", "format": format}}, {"rule": rule}), {"a": value})
+    wanted = f'spec: Invalid value: "object": {text} evaluating rule: {rule}'
+    assert found == ([] if text is None else [wanted])
+
+
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("key", ["plain", "in", "a-b", "a.b", "a/b", "a__b"])
 def test_a_missing_member_has_the_name_by_which_the_rule_reads_it(key: str, nullable: bool) -> None:

@@ -72,6 +72,21 @@ def test_times_are_read_and_written_in_utc(text: str, utc: str):
     assert rfc3339.write(rfc3339.nanoseconds(text)) == utc
 
 
+FIRST, LAST = -62_135_596_800, 253_402_300_799
+"""The seconds of the years 1 to 9999."""
+
+
+@given(st.integers(FIRST + 86_400, LAST - 86_400), st.integers(-1439, 1439))
+def test_times_are_written_in_their_zone(seconds: int, minutes: int):
+    written = rfc3339.write(seconds * 10**9, minutes * 60)
+    assert rfc3339.instant(written) == (seconds * 10**9, minutes * 60)
+
+
+def test_a_zone_can_be_in_the_year_before_the_first_and_after_the_last():
+    assert rfc3339.write(FIRST * 10**9, -3600) == "0000-12-31T23:00:00-01:00"
+    assert rfc3339.write(LAST * 10**9, 19_800) == "10000-01-01T05:29:59+05:30"
+
+
 @pytest.mark.parametrize(
     "text",
     [
