@@ -6,7 +6,6 @@ Follows apimachinery/pkg/runtime/serializer/json/{json,meta}.go,
 apiserver/pkg/endpoints/handlers/{rest,create}.go and sigs.k8s.io/json.
 """
 
-import json
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
@@ -119,8 +118,21 @@ def cannot_handle(api_version: str, sent_kind: str, kind: str, text: str) -> sta
 
 
 def unknown_fields(paths: Iterable[str]) -> list[str]:
-    """Return the texts for unknown fields, for warnings and strict errors."""
+    """Return the texts for the fields that a Go type does not have, for warnings and strict errors,
+    as a decoder of JSON writes them (strictError of sigs.k8s.io/json)."""
+    return [f"unknown field {gotext.quote(path)}" for path in paths]
+
+
+def unquoted_unknown_fields(paths: Iterable[str]) -> list[str]:
+    """`unknown_fields` for objects that are not decoded from a text: custom resources and the
+    results of strategic patches. Their texts have no escapes (schemaCoercer.apply of
+    apiextensions-apiserver, fromUnstructuredContext of apimachinery)."""
     return [f'unknown field "{path}"' for path in paths]
+
+
+def named_path(text: str) -> str:
+    """Return the path that one of `unknown_fields` or `duplicate_fields` names."""
+    return gotext.unquote(text[text.index('"') :])
 
 
 def strict_text(texts: Sequence[str]) -> str:
@@ -193,16 +205,20 @@ def _summary(body: bytes) -> str:
 
 
 def duplicate_fields(body: bytes, value: Any) -> list[str]:
-    """`duplicate field "spec.a"` for every key that one object has twice, in order."""
+    """`duplicate field "spec.a"` for every key that one object has twice, in order. Raises
+    DecodeError if the body is nested too deeply."""
     if _surely_unique(body, value):
         return []
-    try:
-        pairs = json.loads(body, object_pairs_hook=_Pairs)
-    except (ValueError, RecursionError):
-        return []  # other parsers can read such a body, but real clients do not send one
     duplicates: dict[str, None] = {}
-    _collect(pairs, "", duplicates)
-    return [f'duplicate field "{path}"' for path in list(duplicates)[:_MOST_DUPLICATES]]
+    try:
+        _collect(gojson.pairs(body), "", duplicates)
+    except RecursionError as error:  # in a value that a later one replaces
+        raise DecodeError(gojson.syntax_error(body, depth=gojson.MAX_DEPTH)) from error
+    return [_duplicate_field(path) for path in list(duplicates)[:_MOST_DUPLICATES]]
+
+
+def _duplicate_field(path: str) -> str:
+    return f"duplicate field {gotext.quote(path)}"
 
 
 def sorted_keys(value: Any) -> Any:
@@ -221,25 +237,25 @@ def in_document_order(body: bytes, duplicates: list[str], unknown: list[str]) ->
     if not duplicates or not unknown:
         return [*duplicates, *unknown]
     met: dict[str, None] = {}
-    _meet(json.loads(body, object_pairs_hook=_Pairs), "", frozenset(unknown), met)
+    _meet(gojson.pairs(body), "", frozenset(unknown), met)
     return [*met, *(text for text in unknown if text not in met)]
 
 
 def _meet(value: Any, path: str, unknown: frozenset[str], met: dict[str, None]) -> None:
-    if isinstance(value, list) and not isinstance(value, _Pairs):
+    if isinstance(value, list) and not isinstance(value, gojson.Pairs):
         for index, item in enumerate(value):
             _meet(item, f"{path}[{index}]", unknown, met)
-    if not isinstance(value, _Pairs):
+    if not isinstance(value, gojson.Pairs):
         return
     seen = set()
     for name, item in value:
         below = f"{path}.{name}" if path else name
-        text = f'unknown field "{below}"'
+        text = f"unknown field {gotext.quote(below)}"
         if text in unknown:
             met[text] = None
             continue
         if name in seen:
-            met[f'duplicate field "{below}"'] = None
+            met[_duplicate_field(below)] = None
         seen.add(name)
         _meet(item, below, unknown, met)
 
@@ -259,14 +275,8 @@ def _surely_unique(body: bytes, value: Any) -> bool:
         return False
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The keys and values of an object in the order of the body, with duplicates."""
-
-    __slots__ = ()
-
-
 def _collect(value: Any, path: str, duplicates: dict[str, None]) -> None:
-    if isinstance(value, _Pairs):
+    if isinstance(value, gojson.Pairs):
         seen = set()
         for name, item in value:
             below = f"{path}.{name}" if path else name

@@ -5,7 +5,6 @@ This module contains the parts of a verb that depend on HTTP. A handler takes an
 """
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import NamedTuple
 
 from aiohttp import web
@@ -172,10 +171,8 @@ class Handlers:
         entry = await engine.repeated(request, kind, body)
         if entry is not None:
             return await self._object_response(request, entry, exchange.form)
-        strict = request.options.validation == "Strict"
-        decode = partial(bodies.decode_patch, kind, body, strict=strict)
         try:
-            patch = await engine.run(len(body), decode)
+            patch = await engine.run(len(body), bodies.decode_patch, kind, body)
         except status.StatusError:
             if kind != "apply":  # the reference reads the object before it decodes the patch
                 self._registry.get(request)

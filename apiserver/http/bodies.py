@@ -125,7 +125,7 @@ def patch_kind(request: web.BaseRequest, wording: Wording) -> str:
 _INTO_OPERATION = "into Go struct field jsonPatchOp.value of type float64"
 
 
-def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
+def decode_patch(kind: str, body: bytes) -> Patch:
     """Return the patch document. Raises StatusError 400 if it cannot be decoded."""
     media: bodies.Media = "yaml" if kind == "apply" else "json"
     try:
@@ -140,11 +140,6 @@ def decode_patch(kind: str, body: bytes, *, strict: bool = False) -> Patch:
         raise status.bad_request(f"error decoding {subject}: {text}") from error
     if kind != "apply":
         return Patch(decoded.value, decoded.duplicates, body.decode("utf-8", "replace"), len(body))
-    if strict and decoded.duplicates:
-        text = bodies.yaml_error(decoded.duplicates)
-        raise status.bad_request(
-            f"error strict decoding YAML: error converting YAML to JSON: {text}"
-        )
     value = applied({} if decoded.value is None else decoded.value)
     return Patch(value, decoded.duplicates, size=len(body))
 

@@ -4,7 +4,7 @@ from inkube.apiserver.registry import intake, ownership
 from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.requests import Patch, Request, Sealed
 from inkube.apiserver.registry.write import Write
-from inkube.schemas import sealing, status
+from inkube.schemas import bodies, sealing, status
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.objects import Empty, Object
 from inkube.schemas.ownership import Steps
@@ -18,7 +18,7 @@ class Apply(Update):
     patcher.applyPatch.
     """
 
-    __slots__ = ("_body", "creates", "sealed")
+    __slots__ = ("_body", "_duplicates", "creates", "sealed")
     keeps_owners = True
     sets_undeclared = True  # those of a declared struct in one that preserves unknown fields
 
@@ -31,7 +31,7 @@ class Apply(Update):
         meta = body["metadata"]  # an apply refuses other values, as each wrong type
         names_version = isinstance(meta, dict) and bool(meta.get("resourceVersion"))
         super().__init__(patch.size, names_version=names_version)
-        self._body = body
+        self._body, self._duplicates = body, patch.duplicates
         definition = request.resource.definition
         relaxed = definition.create_on_update and definition.relaxed_subresources
         self.creates = not request.subresource or relaxed
@@ -61,6 +61,7 @@ class Apply(Update):
         except DecodeError as error:
             raise _not_converted(request, self._body, error) from error
         write.empties = found
+        report_repeated(write, self._duplicates)
         uid = made["metadata"].get("uid")
         if uid and write.old is None:
             raise _uid_without_object(write, uid)
@@ -68,6 +69,20 @@ class Apply(Update):
         intake.check_namespace(request, made)
         intake.check_name(request, made)
         return made
+
+
+def report_repeated(write: Write, duplicates: list[str]) -> None:
+    """Warn about the keys that the YAML of an apply repeats, or refuse them under Strict. Called
+    after the merge, whose errors come first. Raises StatusError 400."""
+    validation = write.request.options.validation
+    if duplicates and validation == "Strict":
+        text = bodies.yaml_error(duplicates)
+        raise status.bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: {text}"
+        )
+    if validation != "Ignore":
+        for text in duplicates:
+            write.warn(text)
 
 
 def _not_converted(request: Request, body: Object, error: DecodeError) -> status.StatusError:

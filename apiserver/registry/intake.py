@@ -110,7 +110,7 @@ def accept_kind(request: Request, sent: Object, kind: GVK) -> Object:
         found = builtin_decoding.decode(sent, kind)
     except DecodeError as error:
         raise builtin_decoding.refusal(kind, error) from error
-    report_unknown(request, kind, found.unknown)
+    report_unknown(request, kind, decoding.unknown_fields(found.unknown))
     show_written(found.object, found.empties)
     builtin.rules.book(request.resource.definition.minor).defaults(found.object, kind)
     return found.object

@@ -119,7 +119,7 @@ def _decode(
     kept = {name: value for name, value in obj.items() if name not in lost}
     made, found, empties = intake.decode(request, kept, restored=restored)
     if lost:
-        return made, [*found, *decoding.unknown_fields(lost)], empties
+        return made, [*found, *decoding.unquoted_unknown_fields(lost)], empties
     return made, [text for text in found if _OF_METADATA in text], empties
 
 

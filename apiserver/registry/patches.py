@@ -139,9 +139,6 @@ def of(request: Request, kind: str, patch: Patch) -> Update:
         if kind != "strategic" and request.resource.wording.has_messages:
             patch = _with_number_texts(patch)
         return KINDS[kind](patch)
-    if request.options.validation != "Ignore":
-        for text in patch.duplicates:
-            request.warn(text)
     return Apply(request, patch)
 
 

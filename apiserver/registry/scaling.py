@@ -8,6 +8,7 @@ apiextensions-apiserver/pkg/registry/customresource/etcd.go (ScaleREST).
 import copy
 
 from inkube.apiserver.registry import intake, ownership, patched, scales
+from inkube.apiserver.registry.apply import report_repeated
 from inkube.apiserver.registry.changes import Update
 from inkube.apiserver.registry.patches import KINDS, MergePatch, StrategicPatch
 from inkube.apiserver.registry.requests import Patch, Request
@@ -87,7 +88,7 @@ class PutScale(Scale):
             raise builtin_decoding.refusal(SCALE, error) from error
         if found.unknown and needs_replicas and request.options.validation == "Strict":
             raise status.bad_request(UNREGISTERED)
-        intake.report_unknown(request, SCALE, found.unknown)
+        intake.report_unknown(request, SCALE, bodies.unknown_fields(found.unknown))
 
     def changed(self, write: Write, owned: Object) -> Object:
         return decoded(self._scale)
@@ -113,8 +114,10 @@ class PatchScale(Scale):
             text = self._patch.text(request, owned, again, SCALE)
             return builtin_decoding.patch_refusal(text, why)
 
+        texts = bodies.unknown_fields
         try:
             if isinstance(self._patch, StrategicPatch):
+                texts = bodies.unquoted_unknown_fields
                 if why := builtin.unstructured.trouble(new, SCALE):
                     raise refusal(why)
             elif new.get("apiVersion") or request.resource.wording.has_messages:
@@ -124,7 +127,7 @@ class PatchScale(Scale):
         except builtin_decoding.DecodeError as error:
             raise refusal(str(error)) from error
         # the patched document is encoded again, with sorted members
-        unknown = [*self._patch.strict(of_patch), *sorted(found.unknown)]
+        unknown = [*self._patch.strict(of_patch), *sorted(texts(found.unknown))]
         if request.options.validation == "Strict" and unknown:
             raise refusal(bodies.strict_text(unknown))
         intake.report_unknown(request, SCALE, unknown)
@@ -135,12 +138,13 @@ class PatchScale(Scale):
 class ApplyScale(Scale):
     """Server-side apply of a Scale."""
 
-    __slots__ = ("_body",)
+    __slots__ = ("_body", "_duplicates")
     keeps_owners = True
 
-    def __init__(self, body: Object, size: int = 0) -> None:
-        super().__init__(size)
-        self._body = body
+    def __init__(self, patch: Patch) -> None:
+        super().__init__(patch.size)
+        self._body: Object = patch.value
+        self._duplicates = patch.duplicates
 
     def scaled(self, write: Write, owned: Object) -> Object:
         converts = write.request.resource.wording.applies_scales
@@ -153,6 +157,7 @@ class ApplyScale(Scale):
         scale = apply_rules.apply(owned, self._body, typed=_typed(), writer=writer, force=force)
         if not converts and managedfields.bare(scale) != managedfields.bare(owned):
             raise _not_converted("failed to convert new object", self._body)
+        report_repeated(write, self._duplicates)
         _check_identity(write.request, scale)
         _check(write, scale)
         return scale
@@ -161,7 +166,7 @@ class ApplyScale(Scale):
 def of(kind: str, patch: Patch) -> Scale:
     """Return the change of a `json`, `merge`, `strategic` or `apply` patch of a Scale."""
     if kind == "apply":
-        return ApplyScale(patch.value, patch.size)
+        return ApplyScale(patch)
     return PatchScale(KINDS[kind](patch), patch.size)
 
 

@@ -11,8 +11,7 @@ from inkube.schemas.meta import GVK, split_api_version
 from inkube.schemas.objects import Object
 
 __all__ = [
-    "DecodeError", "Decoded", "check_type", "coerce", "decode", "empty", "patch_refusal", "refusal",
-    "zero",
+    "DecodeError", "Decoded", "check_type", "decode", "empty", "patch_refusal", "refusal", "zero",
 ]  # fmt: skip
 
 
@@ -67,29 +66,14 @@ _WITHOUT_COLLECTION = {
 
 
 def decode(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> Decoded:
-    """Return the object as its Go type stores it in a minor, and the strict errors: `unknown field
-    "a"`. Does not change the input. Raises DecodeError."""
+    """Return the object as its Go type stores it in a minor, and the paths of unknown fields. Does
+    not change the input. Raises DecodeError."""
     name = table.table(minor).of(gvk)
     if name is None:
         raise LookupError(f"{gvk} is not a built-in kind")
     made, unknown, empties = decoding.decode(types.of(name, minor), obj)
     head: Object = {member: made[member] for member in ("apiVersion", "kind") if member in made}
-    return Decoded({**head, **made}, bodies.unknown_fields(unknown), empties)
-
-
-def coerce(obj: Object, gvk: GVK, unknown: list[str] | None) -> None:
-    """`decode` in place, for the pipeline: unknown fields go to `unknown` where that is a list.
-
-    Raises the StatusError of `refusal`, its cause a DecodeError.
-    """
-    try:
-        decoded = decode(obj, gvk)
-    except DecodeError as error:
-        raise refusal(gvk, error) from error
-    obj.clear()
-    obj.update({"apiVersion": gvk.api_version, "kind": gvk.kind, **decoded.object})
-    if unknown is not None:
-        unknown.extend(decoded.unknown)
+    return Decoded({**head, **made}, unknown, empties)
 
 
 def check_type(obj: Object, gvk: GVK, minor: int = releases.NEWEST.minor) -> None:
@@ -151,7 +135,8 @@ def _read_in_own_version(obj: Object, gvk: GVK, minor: int) -> list[str]:
     own = GVK.of(obj["apiVersion"], obj["kind"])
     unknown: list[str] = []
     if table.table(minor).of(own) is not None:  # types of versions that no minor serves are missing
-        read, unknown, _ = decode(obj, own, minor)
+        read, paths, _ = decode(obj, own, minor)
+        unknown = bodies.unknown_fields(paths)
         obj.clear()
         obj.update(conversion.convert(read, gvk.api_version))
     obj["apiVersion"] = gvk.api_version

@@ -3,7 +3,7 @@
 CustomResourceDefinitions are read by `schemas.crds`, as apiextensions-apiserver does.
 """
 
-from inkube.schemas import caches, crds
+from inkube.schemas import bodies, caches, crds
 from inkube.schemas.builtin import conversion, decoding, unstructured
 from inkube.schemas.definitions import Definition, Version
 from inkube.schemas.golang import DecodeError
@@ -49,6 +49,26 @@ class BuiltinServed(Served):
     def decode(
         self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
     ) -> Object:
+        made, paths = self._read(obj, empties)
+        if unknown is not None:
+            unknown.extend(bodies.unknown_fields(paths))
+        return made
+
+    def decode_restored(
+        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
+    ) -> Object:
+        try:
+            made, paths = self._read(obj, empties)
+        except DecodeError as error:
+            if text := unstructured.trouble(obj, self.gvk):
+                raise DecodeError(text) from error
+            made, paths = self._read(unstructured.convert_numbers(obj, self.gvk), empties)
+        if unknown is not None:
+            unknown.extend(bodies.unquoted_unknown_fields(paths))
+        return made
+
+    def _read(self, obj: Object, empties: list[Empty] | None) -> tuple[Object, list[str]]:
+        """Return a decoded object, and the paths of its unknown fields. Raises DecodeError."""
         meta = obj.get("metadata")
         resets = type(meta) is dict and meta.get("managedFields") == []
         decoded = decoding.decode(obj, self.gvk, self.definition.minor)
@@ -56,21 +76,9 @@ class BuiltinServed(Served):
             decoded.object["metadata"]["managedFields"] = []
         for path in self.definition.keeps_empty:
             _keep_empty(obj, decoded.object, path.split("."))
-        if unknown is not None:
-            unknown.extend(decoded.unknown)
         if empties is not None:
             empties.extend(decoded.empties)
-        return decoded.object
-
-    def decode_restored(
-        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
-    ) -> Object:
-        try:
-            return self.decode(obj, unknown, empties)
-        except DecodeError as error:
-            if text := unstructured.trouble(obj, self.gvk):
-                raise DecodeError(text) from error
-        return self.decode(unstructured.convert_numbers(obj, self.gvk), unknown, empties)
+        return decoded.object, decoded.unknown
 
     def decode_admitted(self, obj: Object, kind: GVK) -> Object:
         obj["apiVersion"] = obj.get("apiVersion") or kind.api_version
@@ -94,13 +102,8 @@ class DefinitionServed(BuiltinServed):
         super().__init__(definition, version)
         self.is_costly = True
 
-    def decode(
-        self, obj: Object, unknown: list[str] | None, empties: list[Empty] | None = None
-    ) -> Object:
-        decoded, found = crds.decode(obj, empties)
-        if unknown is not None:
-            unknown.extend(found)
-        return decoded
+    def _read(self, obj: Object, empties: list[Empty] | None) -> tuple[Object, list[str]]:
+        return crds.decode(obj, empties)
 
 
 @caches.of_values(2048)

@@ -44,7 +44,7 @@ class CustomServed(Served):
         else:
             self._decode_other(obj, sent, paths)
         if unknown is not None and paths:
-            unknown.extend(bodies.unknown_fields(paths))
+            unknown.extend(bodies.unquoted_unknown_fields(paths))
         return obj
 
     def _decode_other(

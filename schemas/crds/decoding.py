@@ -4,7 +4,6 @@ The registry calls it before defaulting. The result has every member that the ot
 this package read.
 """
 
-from inkube.schemas import bodies
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.gotypes import decoding, types
 from inkube.schemas.objects import Empty, Object
@@ -14,7 +13,7 @@ _NO_WEBHOOK = {"conversionReviewVersions": None}
 
 
 def decode(body: Object, empties: list[Empty] | None = None) -> tuple[Object, list[str]]:
-    """Return the CRD as kube-apiserver decodes it, and its unknown fields as strict errors.
+    """Return the CRD as kube-apiserver decodes it, and the paths of its unknown fields.
 
     Unknown fields under `items` and `additionalProperties` are dropped without an error, because
     their Go types decode themselves. Adds omitted empty lists and maps to `empties`. Raises
@@ -29,4 +28,4 @@ def decode(body: Object, empties: list[Empty] | None = None) -> tuple[Object, li
     conversion = crd["spec"].get("conversion") or {}
     if conversion.get("webhook") == _NO_WEBHOOK:
         del conversion["webhook"]  # internal types have its fields, but not the member itself
-    return crd, bodies.unknown_fields(unknown)
+    return crd, unknown

@@ -80,6 +80,23 @@ def may_hold_texts(body: bytes) -> bool:
     return _may_hold_numbers(body, body.translate(_FLAT))
 
 
+class Pairs(list[tuple[str, Any]]):
+    """The names and values of an object in the order of the body, with repeated names."""
+
+    __slots__ = ()
+
+
+def pairs(body: bytes) -> Any:
+    """Return the value of valid JSON with each object as Pairs, and numbers as texts. Raises
+    RecursionError if it is nested too deeply."""
+    text = body.decode("utf-8", "inkube.gojson")
+    return json.loads(text, object_pairs_hook=_pairs, parse_int=str, parse_float=str)
+
+
+def _pairs(members: list[tuple[str, Any]]) -> Pairs:
+    return Pairs((_SURROGATE.sub("\ufffd", name), value) for name, value in members)
+
+
 def written(value: Any) -> bytes:
     """Return the JSON of a value in which Numbers have their texts."""
     return orjson.dumps(value, default=_verbatim)

@@ -1,5 +1,6 @@
 """Go's formatting of values in the reference's messages (`%q`, `%v`, JSON)."""
 
+import ast
 import json
 import re
 from typing import Any
@@ -20,6 +21,12 @@ def quote(text: str) -> str:
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def unquote(text: str) -> str:
+    """Return the text that `quote` returned this for."""
+    value: str = ast.literal_eval(text)  # these escapes of Go mean the same in Python
+    return value
 
 
 def _quoted(char: str) -> str:

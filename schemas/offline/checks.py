@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from inkube.schemas import crds, empties
+from inkube.schemas import bodies, crds, empties
 from inkube.schemas.documents import Document, Place
 from inkube.schemas.fielderrors import FieldError
 from inkube.schemas.golang import DecodeError
@@ -35,8 +35,8 @@ _ANSWERED = ("create",)
 but their decoding is checked."""
 _PATH = re.compile(r"[a-z]\w*(\[[^\]]*\]|\.[\w/-]+)*")
 _LINE = re.compile(r"\bline (\d+)")
-_UNKNOWN = re.compile(r'unknown field "(.*)"', re.DOTALL)
-_REPEATED = re.compile(r'duplicate field "(.*)"', re.DOTALL)
+_UNKNOWN = 'unknown field "'
+_REPEATED = 'duplicate field "'
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class Checks:
         for path, text in decoded.mistakes:
             yield at(read, "wrong-type", text, path)
         for text in unknown:
-            yield self._unknown(read, text)
+            yield self._unknown(read, text, is_quoted=not kind.served.typed.custom)
         if decoded.object is None or kind.definition.verbs == _ANSWERED:
             return
         try:
@@ -153,14 +153,13 @@ class Checks:
         namespaced = not kinds or kinds[0].definition.namespaced
         return facts_of(read, namespaced=namespaced, with_references=with_references)
 
-    def _unknown(self, read: Read, text: str) -> Finding:
-        match = _UNKNOWN.fullmatch(text)
-        path = match[1] if match else ""
+    def _unknown(self, read: Read, text: str, *, is_quoted: bool) -> Finding:
+        path = bodies.named_path(text) if is_quoted else text[len(_UNKNOWN) : -1]
         return at(read, "unknown-field", text, path, severity=self._strict, on_key=True)
 
     def _repeated(self, part: Repeated) -> Finding:
-        match, read = _REPEATED.fullmatch(part.message), part.read
-        path = match[1] if match else ""
+        read = part.read
+        path = bodies.named_path(part.message) if part.message.startswith(_REPEATED) else ""
         place = read.document.place_of(path, on_key=True)
         return findings.at_place(
             read,

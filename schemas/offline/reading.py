@@ -7,7 +7,7 @@ from typing import Any
 
 from inkube.schemas import bodies
 from inkube.schemas.documents import Document
-from inkube.schemas.golang import DecodeError
+from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.meta import split_api_version
 from inkube.schemas.objects import Object
 
@@ -15,7 +15,7 @@ _LOOKS_LIKE = re.compile(
     rb"""^(apiVersion|kind)\s*:|^\s{0,4}"(apiVersion|kind)"\s*:""", re.MULTILINE
 )
 """A member of objects at the top of a document, even if the document cannot be read."""
-_REPEATED_KEY = re.compile(r'^line (\d+): key "(.*)" already set in map$', re.DOTALL)
+_REPEATED_KEY = re.compile(r'^line (\d+): key (".*") already set in map$', re.DOTALL)
 _MERGES = re.compile(rb"<<\s*:")
 _ORIGINS = ("config.kubernetes.io/path", "internal.config.kubernetes.io/path")
 """Annotations of kustomize with the file of an object."""
@@ -123,7 +123,7 @@ def _only_replaces(document: Document, text: str) -> bool:
     return (
         told is not None
         and _MERGES.search(document.body) is not None
-        and not document.has_twice(told[2], int(told[1]))
+        and not document.has_twice(gotext.unquote(told[2]), int(told[1]))
     )
 
 

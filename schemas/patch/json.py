@@ -12,7 +12,7 @@ import jsonpatch
 import jsonpointer
 import orjson
 
-from inkube.schemas import status
+from inkube.schemas import bodies, status
 from inkube.schemas.golang import gotext, strconv
 from inkube.schemas.objects import Object, same
 
@@ -118,12 +118,12 @@ def _not_decoded(
 
 
 def _unknown_members(operations: list[Object]) -> list[str]:
-    return [
-        f'unknown field "[{index}].{member}"'
+    return bodies.unknown_fields(
+        f"[{index}].{member}"
         for index, operation in enumerate(operations)
         for member in operation
         if member not in _MEMBERS
-    ]
+    )
 
 
 def _carry_out(document: Object, operation: Object) -> int:

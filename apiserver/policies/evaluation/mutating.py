@@ -9,7 +9,7 @@ import orjson
 from inkube.apiserver.auth import answered
 from inkube.apiserver.policies.evaluation.judging import BoundPolicies, ConfigError
 from inkube.apiserver.registry import Write, attributes, keys, refused
-from inkube.schemas import status
+from inkube.schemas import bodies, status
 from inkube.schemas.builtin import connects, decoding
 from inkube.schemas.cel import CelError
 from inkube.schemas.golang import DecodeError
@@ -147,7 +147,7 @@ def _decoded(write: Write, served: Served, changed: Object) -> Object:
             made = request.resource.decode(served, fresh, None if served.typed.custom else found)
         else:
             decoded = decoding.decode(fresh, kind, request.resource.definition.minor)
-            made, unknown = decoded.object, decoded.unknown
+            made, unknown = decoded.object, bodies.unknown_fields(decoded.unknown)
     except DecodeError as error:
         raise status.internal_error(str(error)) from error
     if unknown:

@@ -8,7 +8,7 @@ is loaded only if an older version is served from existing data.
 from collections.abc import Iterator
 
 from inkube.apiserver.registry import keys
-from inkube.schemas import builtin, releases
+from inkube.schemas import bodies, builtin, releases
 from inkube.schemas.builtin import decoding
 from inkube.schemas.definitions import Definition
 from inkube.schemas.gotypes import table
@@ -43,7 +43,7 @@ def _check_kind(
     names = [f'"{name}"'.encode() for name in set(_later(gvk, minor))]
     for entry in store.list(prefix) if names else ():
         if any(name in entry.data for name in names):
-            for text in decoding.decode(entry.value, gvk, minor).unknown:
+            for text in bodies.unknown_fields(decoding.decode(entry.value, gvk, minor).unknown):
                 path = entry.key.removeprefix(keys.ROOT)
                 first = next(
                     one.minor for one in releases.RECORDED if _reads(entry.value, gvk, one)

@@ -176,3 +176,85 @@ async def test_a_number_beyond_every_float_is_an_error_of_the_operation(web):
         "error decoding patch: json: cannot unmarshal number 1e400 into Go struct field "
         "jsonPatchOp.value of type float64"
     )
+
+
+ODD = 'a"\\\n\u200bé'
+QUOTED = r"a\"\\\n\u200bé"
+
+
+@pytest.mark.parametrize(
+    ("path", "patch", "name"),
+    [
+        (DEPLOYMENTS, "", QUOTED),
+        (DEPLOYMENTS, "merge", QUOTED),
+        (DEPLOYMENTS, "json", QUOTED),
+        (DEPLOYMENTS, "strategic-merge", ODD),  # is not decoded from a text
+        (BOATS, "", ODD),  # pruned, not decoded
+        (BOATS, "merge", ODD),
+    ],
+)
+async def test_names_of_unknown_fields_are_quoted_by_decoders_of_text(web, path, patch, name):
+    query = "dryRun=All&fieldValidation=Strict"
+    if path == BOATS:
+        body = {"apiVersion": "example.com/v1", "kind": "Boat", "metadata": {"name": "fleet"}}
+        assert (await web.ask("POST", BOATS, body)).code in (201, 409)
+    else:
+        await create(web)
+    if patch:
+        sent = [{"op": "add", "path": f"/spec/{ODD}", "value": 1}] if patch == "json" else None
+        data = json.dumps(sent or {"metadata": {ODD: 1}}).encode()
+        media = {"Content-Type": f"application/{patch}-patch+json"}
+        refused = await web.ask("PATCH", f"{path}/fleet?{query}", data, **media)
+    else:
+        head = (await web.ask("GET", f"{path}/fleet")).json
+        body = {key: head[key] for key in ("apiVersion", "kind")}
+        refused = await web.ask("POST", f"{path}?{query}", {**body, "metadata": {ODD: 1}})
+    where = "spec" if patch == "json" else "metadata"
+    assert refused.json["message"].endswith(
+        f'strict decoding error: unknown field "{where}.{name}"'
+    )
+
+
+@pytest.mark.parametrize("path", [DEPLOYMENTS, BOATS])
+async def test_repeated_names_that_are_no_text_are_warned_of(web, path):
+    version, kind = ("example.com/v1", "Boat") if path == BOATS else ("apps/v1", "Deployment")
+    meta = {"name": "b", "HIGH": 1, "LOW": 2}
+    body = json.dumps({"apiVersion": version, "kind": kind, "metadata": meta})
+    body = body.replace("HIGH", r"\ud800").replace("LOW", r"\udfff")
+    refused = await web.ask("POST", f"{path}?dryRun=All&fieldValidation=Strict", body.encode())
+    assert 'field "metadata.\ufffd"' in refused.json["message"]
+    warned = await web.ask("POST", f"{path}?dryRun=All", body.encode())
+    assert warned.code in (201, 422)
+    assert any("metadata." in warning for warning in warned.warnings)
+
+
+@pytest.mark.parametrize("mode", ["Warn", "Strict"])
+async def test_errors_of_an_apply_come_before_its_repeated_keys(web, mode):
+    query = f"dryRun=All&fieldManager=me&force=true&fieldValidation={mode}"
+    wrong = APPLIED.replace('"Deployment"', '"Deploymen"')
+    media = {"Content-Type": "application/apply-patch+yaml"}
+    answer = await web.ask("PATCH", f"{DEPLOYMENTS}/fleet?{query}", wrong.encode(), **media)
+    assert answer.json["message"] == "invalid object type: apps/v1, Kind=Deploymen"
+    assert answer.warnings == []
+    answer = await web.ask("PATCH", f"{DEPLOYMENTS}/fleet?{query}", APPLIED.encode(), **media)
+    if mode == "Strict":
+        assert answer.json["message"].endswith('line 3: key "paused" already set in map')
+
+
+@pytest.mark.parametrize("mode", ["Warn", "Strict", "Ignore"])
+async def test_an_applied_scale_is_checked_for_repeated_keys(web, mode):
+    await create(web)
+    body = (
+        "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: fleet}\n"
+        "spec:\n  replicas: 1\n  replicas: 2\n"
+    )
+    query = f"dryRun=All&fieldManager=me&force=true&fieldValidation={mode}"
+    media = {"Content-Type": "application/apply-patch+yaml"}
+    path = f"{DEPLOYMENTS}/fleet/scale?{query}"
+    answer = await web.ask("PATCH", path, body.encode(), **media)
+    text = 'line 6: key "replicas" already set in map'
+    if mode == "Strict":
+        assert answer.code == 400
+        assert answer.json["message"].endswith(f"yaml: unmarshal errors:\n  {text}")
+    else:
+        assert texts(answer.warnings) == ([text] if mode == "Warn" else [])

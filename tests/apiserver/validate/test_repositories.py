@@ -156,6 +156,18 @@ def test_a_member_that_replaces_one_of_a_merge_occurs_once(run):
     assert done.places == ["a.yaml:4:1 repeated-field"]
 
 
+def test_fields_with_odd_names_have_their_places(run):
+    text = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},\n"a\\"b":1,\n"a\\"b":1}'
+    done = run("-oshort", "a.json", files={"a.json": text})
+    assert done.places == ["a.json:3:1 repeated-field", "a.json:3:1 unknown-field"]
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: &m {name: a}\ndata: {<<: *m, %s}\n"
+    text = text.replace("{name: a}", '{name: a, ? "a\\\\" : b}')
+    assert run("-oshort", "a.yaml", files={"a.yaml": text % '"a\\\\": c'}).places == [
+        "a.yaml:3:26 unknown-field",
+        "a.yaml:4:23 invalid",
+    ]
+
+
 def test_a_hook_names_files_of_all_kinds(run):
     files = {"a.yaml": "a: 1\n", "b.yaml": MAP % "b"}
     assert run("a.yaml", "b.yaml", files=files).code == 1

@@ -73,9 +73,9 @@ def test_unknown_fields_are_dropped_and_named_in_order():
     at = "spec.versions[0].schema.openAPIV3Schema"
     assert decoded == {"properties": {"a.b": {"x-kubernetes-validations": [{"rule": ""}]}}}
     assert unknown == [
-        f'unknown field "{at}.propertys"',
-        f'unknown field "{at}.properties.a.b.typ"',
-        f'unknown field "{at}.properties.a.b.x-kubernetes-validations[0].a"',
+        f"{at}.propertys",
+        f"{at}.properties.a.b.typ",
+        f"{at}.properties.a.b.x-kubernetes-validations[0].a",
     ]
 
 

@@ -173,6 +173,34 @@ def test_repeated_keys_are_named_in_their_order(body: bytes, expected: list[str]
     assert decode(body).duplicates == [f'duplicate field "{path}"' for path in expected]
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (rb'{"a\"b":1,"a\"b":2}', r'"a\"b"'),
+        (rb'{"a\\b":{"\n":1,"\n":2}}', r'"a\\b.\n"'),
+        ('{"é\u00a0\u200b\x7f":1,"é\u00a0\u200b\x7f":2}'.encode(), r'"é\u00a0\u200b\x7f"'),
+        (rb'{"\ud800":1,"\udfff":2}', '"\ufffd"'),
+        (b'{"a":1,"\xff(":1,"\xff(":2}', '"\ufffd("'),
+    ],
+    ids=["quote", "backslash", "unprintable", "surrogates", "no UTF-8"],
+)
+def test_repeated_keys_are_quoted_as_go_does(body: bytes, expected: str) -> None:
+    assert decode(body).duplicates == [f"duplicate field {expected}"]
+
+
+def test_a_replaced_value_that_is_nested_too_deeply_is_refused() -> None:
+    deep = b"[" * 1020 + b"]" * 1020
+    with pytest.raises(DecodeError, match="exceeded max depth"):
+        decode(b'{"a":%b,"a":1}' % deep)
+
+
+@given(st.text())
+def test_a_quoted_path_can_be_read_again(path: str) -> None:
+    [text] = bodies.unknown_fields([path])
+    assert all(char.isprintable() for char in text)
+    assert bodies.named_path(text) == path
+
+
 JSON = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-9, 9), st.text('a":\\ {', max_size=5)),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text('ab":', max_size=3), below),
