@@ -161,15 +161,14 @@ class Wording:
         return []
 
     def check_kept_type(self, served: Served, obj: Object, subresource: str) -> None:
-        """Check that a decoded patched object still has the type of the path. A status cannot
-        change it. Raises StatusError 422, or 500 without a version."""
+        """Check that a decoded patched object still has the type of the path. A write of the status
+        loses another type later. Raises StatusError 422, or 500 without a version."""
         version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not version:
             raise status.internal_error(
                 "Object 'apiVersion' is missing in 'object has no apiVersion field'"
             )
         if subresource == "status":
-            obj["apiVersion"], obj["kind"] = served.api_version, served.kind
             return
         errors = [
             fielderrors.invalid(member, found, f"must be {own}")

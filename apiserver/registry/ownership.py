@@ -44,6 +44,11 @@ async def record(write: Write) -> None:
 
 async def _track(write: Write) -> None:
     new, served = write.new, write.request.served
+    if (new["apiVersion"], new["kind"]) != (served.api_version, served.kind):
+        known = versions(write.request.resource).schemas
+        if new["kind"] != served.kind or new["apiVersion"] not in known:
+            new["metadata"].pop("managedFields", None)  # that type has no schema (UpdateNoErrors)
+            return
     if write.old is None and managedfields.is_first(new):
         await write.run(managedfields.track_first, new, served.typed, writer(write))
         return

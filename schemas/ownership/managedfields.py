@@ -5,14 +5,14 @@
 structuredmerge.go, managedfieldsupdater.go, skipnonapplied.go, stripmeta.go, capmanagers.go.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from inkube.schemas.golang import gotext
 from inkube.schemas.meta import format_time
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, same
 from inkube.schemas.ownership import comparison, fieldsets
 from inkube.schemas.ownership.fieldsets import EMPTY, FieldSet
 from inkube.schemas.ownership.listitems import UntypableError
@@ -227,7 +227,7 @@ def track(
         before = bare(live) if live else {**typed.empty, "apiVersion": writer.api_version}
         if may_not_fit and not (typed.fits(new) and typed.fits(before)):
             return
-        if writer.subresource == "status" and not typed.fits(_unvalidated(typed, before, new)):
+        if not typed.fits(_unvalidated(typed, before, new, writer.subresource)):
             return
         try:
             yield from update(managed, before, new, typed=typed, writer=writer, versions=versions)
@@ -238,13 +238,17 @@ def track(
         metadata["managedFields"] = entries
 
 
-def _unvalidated(typed: TypedSchema, before: Object, new: Object) -> Object:
-    """Return the members that a write of a status changes and then loses, so that no validation
-    sees their types. Those of built-in kinds are decoded into Go types."""
-    kept = ("metadata", "status") if typed.custom else new
-    return {
-        name: value for name, value in new.items() if name not in kept and value != before.get(name)
-    }
+def _unvalidated(typed: TypedSchema, before: Object, new: Object, subresource: str) -> Object:
+    """Return the members that a write changes and can lose, so that no validation sees their types:
+    the status, or for a write of the status the others. Those of built-in kinds are decoded into Go
+    types."""
+    lost: Sequence[str] = ()
+    if subresource == "status":
+        kept = ("metadata", "status") if typed.custom else new
+        lost = [name for name in new if name not in kept]
+    elif not subresource and typed.custom and "status" in new:
+        lost = ("status",)
+    return {name: new[name] for name in lost if not same(new[name], before.get(name))}
 
 
 def is_first(new: Object) -> bool:

@@ -37,9 +37,16 @@ def validate(node: Node, value: Any) -> Iterator[FieldError]:
         for name in ("apiVersion", "kind"):
             if name not in obj:
                 yield required(f"{path}.{name}", before="must not be empty")
+            elif type(obj[name]) is not str:  # the object has another kind than its address
+                yield invalid(f"{path}.{name}", obj[name], "must be a string")
         yield from _type_errors(path, obj)
         if "metadata" in obj:
-            meta = {"name": "fakename", **metadecoding.decode(obj["metadata"], [], lenient=True)}
+            try:
+                decoded = metadecoding.decode(obj["metadata"], [])
+            except DecodeError as error:
+                yield invalid(f"{path}.metadata", obj["metadata"], error.text)
+                continue
+            meta = {"name": "fakename", **decoded}
             yield from objectmeta.validate(
                 meta,
                 namespaced="namespace" in meta,

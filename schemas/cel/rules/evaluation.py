@@ -231,14 +231,12 @@ class _Run:
             self._stop(plan, path, messages.OUT_OF_BUDGET)
         misfit = "" if self._is_checked else misfits.of(plan.schema, new)
         for rule in plan.rules:
-            if rule.is_empty:
-                continue
-            if misfit:
-                self._report(path, plan.type, messages.failed(EvalError(misfit), rule.name))
-                continue
-            self._evaluate(plan, path, new, rule, ratchet)
+            if not rule.is_empty:
+                self._evaluate(plan, path, new, rule, ratchet, misfit)
 
-    def _evaluate(self, plan: _Plan, path: str, new: Any, rule: Rule, ratchet: Ratchet) -> None:
+    def _evaluate(
+        self, plan: _Plan, path: str, new: Any, rule: Rule, ratchet: Ratchet, misfit: str
+    ) -> None:
         old = ratchet.old
         try:
             if rule.uses_old_self and old is None and not rule.has_optional_old_self:
@@ -247,9 +245,15 @@ class _Run:
         except RuleError as error:
             self._report(path, plan.type, f"rule compile error: {error}")
             return
+        if misfit:
+            self._report(path, plan.type, messages.failed(EvalError(misfit), rule.name))
+            return
         seen = self._optional(plan, old) if rule.has_optional_old_self else old
         try:
-            holds, cost = program.run(0, CALL_LIMIT, new, seen)
+            read = new if self._is_checked else misfits.marked(plan.schema, new)
+            holds, cost = program.run(0, CALL_LIMIT, read, seen)
+            if isinstance(holds, misfits.Misfit):
+                holds.fail()
         except EvalError as error:
             self._pay(plan, path, error.cost)
             met = _misfit(plan, new, old) if error.__cause__ is not None else ""

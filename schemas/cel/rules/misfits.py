@@ -3,11 +3,12 @@
 Schemas accept arrays as strings with a format, as upstream (kube-openapi/pkg/validation/validate
 type.go), and objects of a wrong kind are not validated by the schema. Error texts follow
 `UnstructuredToVal` in apiserver/pkg/cel/common/values.go. The type of an unchecked value is checked
-before the rule runs; the types of values inside it only after the rule failed.
+before the rule runs. Values inside it that do not fit are an error when the rule reads them.
 """
 
-from typing import Any
+from typing import Any, NoReturn
 
+from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.golang import gotext
 
 _EXPECTED = {
@@ -26,6 +27,38 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "integer": int,
     "boolean": bool,
 }
+
+
+class Misfit:
+    """A value without the type of its schema, for rules: whatever uses it raises EvalError."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def fail(self, *_others: object) -> NoReturn:
+        """Raise the error of the value."""
+        raise EvalError(self.text)
+
+    __eq__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __len__ = __iter__ = fail
+    __str__ = __int__ = __float__ = __contains__ = __getitem__ = __add__ = __radd__ = __neg__ = (
+        __hash__
+    ) = __getattr__ = fail
+
+
+def marked(schema: Any, value: Any) -> Any:
+    """Return the value with a Misfit for each value inside it that does not have the type of its
+    schema."""
+    if not isinstance(schema, dict):
+        return value
+    if misfit := of(schema, value):
+        return Misfit(misfit)
+    if isinstance(value, list):
+        items = schema.get("items")
+        return [marked(items, item) for item in value]
+    if isinstance(value, dict):
+        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        return {name: marked(properties.get(name, others), item) for name, item in value.items()}
+    return value
 
 
 def of(schema: Any, value: Any) -> str:

@@ -106,6 +106,34 @@ async def test_a_status_keeps_the_kind_that_is_stored(ask):
     assert (answer.status, answer["kind"], answer["status"]) == (200, "Boat", {"at": "sea"})
 
 
+@pytest.mark.parametrize(
+    ("patch", "owners"),
+    [
+        ({}, 2),
+        ({"kind": "Ship"}, 0),
+        ({"apiVersion": "x/v1"}, 0),
+        ({"apiVersion": "example.com/v9"}, 0),
+    ],
+)
+async def test_the_patch_of_a_status_with_another_type_drops_the_owners(ask, patch, owners):
+    await ask("POST", BOATS, boat())
+    media = {"Content-Type": "application/merge-patch+json"}
+    answer = await ask("PATCH", f"{BOATS}/a/status", {**patch, "status": {"at": "sea"}}, **media)
+    assert (answer.status, answer["kind"], answer["apiVersion"]) == (200, "Boat", "example.com/v1")
+    assert len(answer["metadata"].get("managedFields", ())) == owners
+
+
+@pytest.mark.parametrize("kind", ["Boat", "Ship"])
+async def test_a_dropped_part_of_another_type_drops_the_owners(ask, kind):
+    stored = await ask("POST", BOATS, boat())
+    wrong = boat(metadata=stored["metadata"], status={"at": True}, spec={"masts": 3, "sail": "x"})
+    wrong = wrong if kind == "Boat" else boat(kind=kind, metadata=stored["metadata"], status={})
+    path = f"{BOATS}/a" if kind == "Boat" else f"{BOATS}/a/status"
+    answer = await ask("PUT", path, wrong)
+    assert (answer.status, answer["kind"]) == (200, "Boat")
+    assert "managedFields" not in answer["metadata"]
+
+
 async def test_an_unknown_version_knows_no_fields(ask):
     answer = await ask("POST", BOATS, boat(apiVersion="example.com/v9"))
     assert answer.status == 400

@@ -370,3 +370,35 @@ def test_rules_of_items_of_what_is_no_array_have_no_type() -> None:
     assert texts(nested, {"l": [[1]]}) == [f"spec.l[0][0]: {text}"]
     right = schema({"l": {"type": "array", "items": number}})
     assert texts(right, {"l": [9]}) == ["spec.l[0]: Invalid value: 9: failed rule: self < 9"]
+
+
+READS = {
+    "string": [
+        'self.a != "x"', 'self.a == "x"', "self.a.size() > 1", "size(self.a) > 1", 'self.a > "x"',
+        'self.a in ["x"]', 'self.a + "x" == ""', 'self.a.startsWith("x")',
+        '[self.a].exists(each, each == "x")', 'self.a.matches("x")', "int(self.a) == 1",
+    ],
+    "integer": ["self.a != 1", "self.a > 1", "self.a + 1 == 2", "string(self.a) == ''"],
+    "boolean": ["self.a", "!self.a", "self.a ? true : true", "self.a && true", "self.a == true"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [{"b": 1}, {}, [1], [], 1.5])
+@pytest.mark.parametrize("kind", READS)
+def test_uses_of_values_of_other_types_are_errors(kind: str, value: Any) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": kind}},
+        "x-kubernetes-validations": [
+            *({"rule": rule} for rule in READS[kind]),
+            {"rule": "true || self.a == self.a"},
+            {"rule": "oldSelf == self"},
+        ],
+    }
+    errors, _ = RuleSet(schema).validate({"a": value}, is_checked=False)
+    assert len(errors) == len(READS[kind])
+    for rule, error in zip(READS[kind], errors, strict=True):
+        assert error.detail.startswith("invalid data, expected "), rule
+        assert error.detail.endswith(f" evaluating rule: {rule}")
+    errors, _ = RuleSet(schema).validate([value], is_checked=False)
+    assert len(errors) == len(READS[kind]) + 1, "a transition rule needs an old value"

@@ -82,11 +82,19 @@ def test_embedded_resources_must_be_well_formed(members: dict[str, Any], expecte
     ("members", "expected"),
     [
         ({"kind": 5}, "spec.one.kind: Invalid value: 5: must be a string"),
+        ({"kind": None}, "spec.one.kind: Invalid value: null: must be a string"),
         (
             {"metadata": {"finalizers": "x"}},
             (
                 'spec.one.metadata: Invalid value: {"finalizers":"x"}: json: cannot unmarshal '
                 "string into Go struct field ObjectMeta.finalizers of type []string"
+            ),
+        ),
+        (
+            {"metadata": ["a"]},
+            (
+                'spec.one.metadata: Invalid value: ["a"]: json: cannot unmarshal array into Go '
+                "value of type v1.ObjectMeta"
             ),
         ),
     ],
@@ -96,6 +104,9 @@ def test_wrong_types_are_refused_while_reading(members: dict[str, Any], expected
         read(one={**GOOD, **members})
 
     assert refused.value.text == expected
+    # an object of another kind than its address is only validated
+    (error,) = SCHEMA.validate({"spec": {"one": {**GOOD, **members}}})
+    assert error.text() == expected
 
 
 def test_wrong_types_in_the_store_are_dropped() -> None:
