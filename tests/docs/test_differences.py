@@ -117,7 +117,7 @@ SHOWN = {
     "Devices are allocated only": "tests/controllers/workloads/test_devices_for_pods.py",
     "Controllers react": "tests/controllers/workloads/test_rollouts.py",
     "A node with a simulated": "tests/controllers/workloads/test_simulated_nodes.py",
-    "Pods on nodes whose kubelet": "tests/schemas/builtin/test_pod_updates.py",
+    "The status of a pod without": "tests/controllers/workloads/test_resources_in_statuses.py",
     "Hashes in names": "tests/controllers/workloads/test_rollouts.py",
     "The scheduler has": "tests/controllers/workloads/test_scheduling.py",
     "Volumes are bound": "tests/controllers/workloads/test_other_controllers.py",

@@ -30,6 +30,7 @@ from inkube.controllers.workloads.kubelet import output, readiness, restarts, va
 from inkube.controllers.workloads.kubelet.claims import Claims
 from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.logbook import LogBook
+from inkube.controllers.workloads.kubelet.statuses import Statuses
 from inkube.controllers.workloads.stages.engine import delete_now
 from inkube.controllers.workloads.stages.native import Native
 from inkube.formats import format_time
@@ -304,6 +305,7 @@ class Functions:
         functions: Iterable[PodFunction],
         manages: Callable[[Object], bool],
         ready: Native,
+        statuses: Statuses,
     ) -> None:
         self._cluster = cluster
         self._client = cluster.client("kubelet")
@@ -311,6 +313,7 @@ class Functions:
         self._functions = tuple(functions)
         self._manages = manages
         self._ready = ready
+        self._statuses = statuses
         self._pods: dict[str, dict[str, ContainerRun]] = {}
         self._previous_books: dict[tuple[str, str], LogBook] = {}
         self._uids: dict[Key, str] = {}
@@ -410,7 +413,9 @@ class Functions:
             return Result(requeue_after=1.0)
         assert self._ready.status is not None, "pod-ready patches the status"
         self._pods[pod["metadata"]["uid"]] = {one.container.name: one for one in made}
-        changed = await self._set_status(pod, self._ready.status(pod))
+        status = self._ready.status(pod)
+        self._statuses.complete(pod, status, pod)
+        changed = await self._set_status(pod, status)
         for running in made:
             running.container.pod = changed
             running.start(lambda: self._add(Key.of(pod)))

@@ -18,6 +18,7 @@ from inkube.controllers.workloads.kubelet.containers import Containers
 from inkube.controllers.workloads.kubelet.functions import Functions, load_functions
 from inkube.controllers.workloads.kubelet.leases import Leases
 from inkube.controllers.workloads.kubelet.reports import Reports
+from inkube.controllers.workloads.kubelet.statuses import Statuses
 from inkube.controllers.workloads.kubelet.usage import Usages
 from inkube.controllers.workloads.stages import engine, functions, sets
 from inkube.controllers.workloads.stages.native import Natives
@@ -42,6 +43,7 @@ class Kubelets:
         self._client = cluster.client(NAME)
         self.addresses = Addresses()
         self.admission = Admission(cluster)
+        self.statuses = Statuses(cluster)
         left_out = BARE if cluster.config.bare_pods_run else ""
         self._first = [
             each
@@ -54,6 +56,7 @@ class Kubelets:
             load_functions(cluster.config.pods),
             self.manages_pod,
             self._natives.by_name["pod-ready"],
+            self.statuses,
         )
 
     def add(self) -> None:
@@ -183,6 +186,8 @@ class _Pods(engine.EveryObject):
             resize = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
             patch = resize
         if patch is None:
+            patch = self._kubelets.statuses.due(obj, self._allocated(obj))
+        if patch is None:
             is_pending = pods.condition(obj, resizes.PENDING) is not None
             again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
             return engine.Preparation(next_seconds=again)
@@ -216,7 +221,12 @@ class _Pods(engine.EveryObject):
             probes.delay(obj, patch["status"], self._kubelets.cluster.clock.now())
             readiness.adjust(obj, patch["status"])
             readiness.note_schedule(obj, patch["status"], self._kubelets.now())
+            self._kubelets.statuses.complete(obj, patch["status"], self._allocated(obj))
         return patch
+
+    def _allocated(self, pod: Object) -> Object:
+        """Return a pod with the resources that its node gave it, which a resize can change."""
+        return self._kubelets.admission.admitted(pod) or pod
 
     async def _reject(self, pod: Object, rejection: Rejection) -> None:
         reason, message = rejection

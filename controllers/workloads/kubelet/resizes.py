@@ -11,6 +11,7 @@ from typing import NamedTuple
 import orjson
 
 from inkube.client import Object
+from inkube.controllers.workloads.kubelet import statuses
 from inkube.controllers.workloads.kubelet.admission import Admission
 
 PENDING = "PodResizePending"
@@ -40,14 +41,15 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
         return {"conditions": [{"type": PENDING, **told, "lastTransitionTime": moved}]}
     patch = {} if pending is None else _without_pending()
     if is_resized:
-        patch |= {"resources": whole, "allocatedResources": whole.get("requests") or {}}
+        patch |= statuses.of_pod(pod)
     for member, names in changed.items():
         specs = {each["name"]: each for each in pod["spec"][_SPECS[member]]}
         old = {each["name"]: each for each in before["spec"][_SPECS[member]]}
         patch[member] = [
             _resized(one, specs[one["name"]], old[one["name"]], now)
-            for one in status.get(member) or ()
             if one["name"] in names
+            else one
+            for one in status.get(member) or ()
         ]
     return patch
 
@@ -118,8 +120,7 @@ def _changed(before: Object, pod: Object) -> dict[str, set[str]]:
 def _resized(status: Object, spec: Object, before: Object, now: str) -> Object:
     """Return the status of a container with new resources, after a restart if its policy says so
     for a resource that changes."""
-    resources = spec.get("resources") or {}
-    told = {**status, "resources": resources, "allocatedResources": resources.get("requests") or {}}
+    told = {**status, **statuses.of_container(spec)}
     running = (status.get("state") or {}).get("running")
     if running is None or not _restarts(spec, before):
         return told

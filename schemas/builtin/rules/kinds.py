@@ -29,6 +29,11 @@ class Rulebook:
         """Remove the fields whose gate is off, unless the old object has them."""
         filling.dropper(_name(obj, gvk), self.minor).drop(obj, old)
 
+    def drop(self, name: str, value: Object, old: Object | None = None) -> None:
+        """Remove the fields of a struct of a type whose gate is off, unless the old one has
+        them."""
+        filling.dropper(name, self.minor).drop(value, old)
+
     def errors(self, name: str, value: Any, path: str = "", old: Any = None) -> list[FieldError]:
         """Return the errors of a struct of a type. `old` is its state before an update."""
         return compiler.errors(name, value, path, old, minor=self.minor)

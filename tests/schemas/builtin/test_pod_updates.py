@@ -51,14 +51,26 @@ def test_a_resize_keeps_the_quality_of_service(resized):
     ]
 
 
-def test_a_resize_does_not_need_resources_in_the_status(kinds):
-    """The kubelet of the stages, as KWOK's, writes none before the first resize."""
+@pytest.mark.parametrize(
+    ("statuses", "is_supported"),
+    [
+        ([], True),
+        ([{**RUNNING, "resources": {}}], True),
+        ([RUNNING], False),
+        ([{**RUNNING, "state": {"waiting": {}}}], True),
+        ([{**RUNNING, "state": {"waiting": {}}}, RUNNING], False),
+        ([{**RUNNING, "resources": {}}, RUNNING], True),
+    ],
+)
+def test_nodes_that_resize_show_the_resources_of_running_containers(kinds, statuses, is_supported):
     strategy, context = kinds.strategy_of("Pod"), kinds.context_of("Pod", "resize")
     old = kinds.created("Pod", pod())
-    old["status"]["containerStatuses"] = [RUNNING]
+    old["status"]["containerStatuses"] = statuses
     new = copy.deepcopy(old)
     strategy.prepare_for_update(context, new, old)
-    assert strategy.check_part("resize", new, old) == []
+    texts = [error.text() for error in strategy.check_part("resize", new, old)]
+    why = "spec: Forbidden: Pod running on node without support for resize"
+    assert texts == ([] if is_supported else [why])
 
 
 def test_a_resize_removes_nothing(resized):

@@ -1,6 +1,10 @@
 """The status of a pod: what pkg/apis/core/validation, ValidatePodStatusUpdate, refuses."""
 
+import copy
+
 import pytest
+
+from inkube.schemas.builtin import lookup
 
 POD = {
     "spec": {
@@ -101,3 +105,41 @@ def test_devices_of_a_container_are_those_that_it_requests(errors, device, place
     )
     other = {**status, "name": "elsewhere"}
     assert not [text for text in errors({"containerStatuses": [other]}) if ".name" in text]
+
+
+FIELDS = {
+    "status": {"resources": 36, "allocatedResources": 36, "observedGeneration": 34},
+    "condition": {"observedGeneration": 34},
+    "container": {
+        "resources": 33, "allocatedResources": 33, "user": 33, "allocatedResourcesStatus": 36,
+    },
+}  # fmt: skip
+"""The fields of statuses that depend on a feature gate, with the minor since which it is on."""
+VALUES = {
+    "resources": {"requests": {"cpu": "1"}},
+    "allocatedResources": {"cpu": "1"},
+    "observedGeneration": 1,
+    "user": {"linux": {"uid": 1, "gid": 1}},
+    "allocatedResourcesStatus": [{"name": "example.com/gpu"}],
+}
+
+
+@pytest.mark.parametrize("minor", range(31, 37))
+@pytest.mark.parametrize("is_stored", [False, True])
+def test_a_status_has_the_fields_whose_gate_is_on(kinds, minor, is_stored):
+    """dropDisabledPodStatusFields of pkg/api/pod/util.go. Stored fields stay."""
+    strategy = lookup.strategy_of("", "pods", minor)
+    before = kinds.created("Pod", POD)
+    status = {name: VALUES[name] for name in FIELDS["status"]} | {"qosClass": "BestEffort"}
+    condition = {"type": "Ready", "status": "True", "observedGeneration": 1}
+    container = {"name": "c"} | {name: VALUES[name] for name in FIELDS["container"]}
+    status |= {"conditions": [condition], "containerStatuses": [container]}
+    after = {**copy.deepcopy(before), "status": copy.deepcopy(status)}
+    if is_stored:
+        before["status"] = copy.deepcopy(status)
+    strategy.prepare_for_update(kinds.context_of("Pod", "status"), after, before)
+    [shown], [told] = after["status"]["containerStatuses"], after["status"]["conditions"]
+    places = {"status": after["status"], "condition": told, "container": shown}
+    for place, fields in FIELDS.items():
+        for name, since in fields.items():
+            assert (name in places[place]) is (is_stored or minor >= since), (place, name)

@@ -240,6 +240,14 @@ def changes_quality(frame: Frame) -> bool:
     return bool(podqos.of_spec(frame.obj["spec"]) != known)
 
 
+def shows_no_resources(frame: Frame) -> bool:
+    """Return whether the first running container has no resources in its status, as on nodes that
+    cannot resize pods (isPodResizeRequestSupported)."""
+    observed = (_before(frame).get("status") or {}).get("containerStatuses") or ()
+    running = [each for each in observed if (each.get("state") or {}).get("running") is not None]
+    return bool(running) and running[0].get("resources") is None
+
+
 def changes_names(member: str, frame: Frame) -> bool:
     """Return whether an update changes the names of containers, or their order."""
     new, before = _pairs(frame, member)

@@ -55,6 +55,7 @@ class Pods(BuiltinStrategy):
             keep(obj["metadata"], old["metadata"], member)
         status, before = obj.setdefault("status", {}), old.get("status") or {}
         podupdates.keep_in_status(status, before, keeps_class=self._keeps_class)
+        self.rules.drop("core.v1.PodStatus", status, before)
 
     def prepare_part(self, context: Context, obj: Object, old: Object) -> None:
         spec = podupdates.PARTS[context.subresource](obj["spec"], old["spec"])
