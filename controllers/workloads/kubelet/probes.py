@@ -60,12 +60,11 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
             times = (started_after(spec), ready_after(spec))
             new = {**one, "started": age >= times[0], "ready": age >= times[1]}
             waits += [time - age for time in times if time > age]
-        if new != one:
-            changed.append(new)
+        changed.append(new)
         if not new.get("ready"):
             unready.append(one["name"])
     left = min(waits, default=0.0)
-    if not changed:
+    if changed == (status.get("containerStatuses") or []):
         return None, left
     patch: Object = {"containerStatuses": changed}
     if not unready:
