@@ -15,6 +15,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from inkube.storage.errors import LogError
+
 logger = logging.getLogger(__name__)
 
 PRIVATE = 0o600
@@ -35,17 +37,17 @@ def write(path: Path | str, content: bytes | str, *, mode: int = PUBLIC) -> None
     path = Path(os.path.realpath(path))  # a link leads to the same file afterwards
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():
-        with path.open("wb") as device:
+        with _about(path), path.open("wb") as device:
             device.write(data)
         return
-    with _draft(path, mode) as draft:
+    with _draft(path, mode) as draft, _about(path):
         _fill(draft, data)
         os.replace(draft, path)
 
 
 def create(path: Path, content: bytes, *, mode: int = PUBLIC) -> None:
     """Write a new file. Raises FileExistsError and other OSErrors."""
-    with _draft(path, mode) as draft:
+    with _draft(path, mode) as draft, _about(path):
         _fill(draft, content)
         _publish(draft, path)
 
@@ -64,12 +66,16 @@ def new_database(path: Path) -> Iterator[Path]:
     with _draft(path, PRIVATE) as draft:
         try:
             yield draft
-        except BaseException:
+        except BaseException as error:
             for each in beside(draft):
                 each.unlink(missing_ok=True)
+            if isinstance(error, LogError):  # about the file that its caller knows
+                names = str(draft.absolute()), str(path.absolute())
+                error.args = tuple(str(each).replace(*names) for each in error.args)
             raise
-        _sync(draft)
-        _publish(draft, path)
+        with _about(path):
+            _sync(draft)
+            _publish(draft, path)
 
 
 def beside(path: Path) -> list[Path]:
@@ -109,15 +115,22 @@ def _draft(path: Path, mode: int) -> Iterator[Path]:
     block, the folder is flushed to the disk."""
     draft = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}.draft")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-    try:
+    with _about(path):
         os.close(os.open(draft, flags, mode))
-    except OSError as error:  # about the file that its caller knows
-        raise OSError(error.errno, error.strerror, str(path)) from error
     try:
         yield draft
         _sync_folder(path.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _about(path: Path) -> Iterator[None]:
+    """Let the errors of a draft name the file that its caller knows."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _fill(draft: Path, data: bytes) -> None:
