@@ -11,6 +11,25 @@ import orjson
 Object = dict[str, Any]
 
 
+def items_of(value: Object) -> list[Any] | None:
+    """Return the items of a value with a kind, if it is a List; else None.
+
+    Items of a typed list (`ConfigMapList`) have its version and kind if they have none of their
+    own: an API omits them (apimachinery, unstructured/helpers.go, decodeToList).
+    """
+    kind, items = value["kind"], value.get("items", 0)
+    if not kind.endswith("List") or not isinstance(items, list | None):
+        return None
+    head = {"apiVersion": value.get("apiVersion"), "kind": kind.removesuffix("List")}
+    if not head["kind"]:
+        return items or []
+    return [{**item, **head} if _is_untyped(item) else item for item in items or ()]
+
+
+def _is_untyped(item: Any) -> bool:
+    return isinstance(item, dict) and not (item.get("kind") and item.get("apiVersion"))
+
+
 class NoEntries(dict[str, Any]):
     """A map without entries, as distinct from `{}`, which can also be a struct without values."""
 

@@ -15,7 +15,7 @@ from inkube.schemas import bodies, documents, status
 from inkube.schemas.crds import conditions
 from inkube.schemas.golang import DecodeError
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, items_of
 from inkube.schemas.status import StatusError
 
 Source = Path | str | Mapping[str, Any]
@@ -93,8 +93,8 @@ def _objects(source: str, value: Any) -> Iterator[Manifest]:
         return
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         raise ManifestError(f"{source}: this is not a Kubernetes object: kind is missing")
-    if value["kind"].endswith("List") and isinstance(value.get("items"), list):
-        for number, item in enumerate(value["items"]):
+    if (items := items_of(value)) is not None:
+        for number, item in enumerate(items):
             yield from _objects(f"{source}: items[{number}]", item)
         return
     yield Manifest(source, value)

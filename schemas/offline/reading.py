@@ -9,7 +9,7 @@ from inkube.schemas import bodies
 from inkube.schemas.documents import Document
 from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.meta import split_api_version
-from inkube.schemas.objects import Object
+from inkube.schemas.objects import Object, items_of
 
 _LOOKS_LIKE = re.compile(
     rb"""^(apiVersion|kind)\s*:|^\s{0,4}"(apiVersion|kind)"\s*:""", re.MULTILINE
@@ -132,15 +132,11 @@ def _unpacked(document: Document, value: Any, path: str) -> Iterator[Part]:
     if missing:
         read = Read(document, {}, path)
         yield Unreadable(read, "not-an-object", missing, not path and not _looks_like(value))
-    elif "items" in value and value["kind"].endswith("List") and _is_list(value["items"]):
-        for index, item in enumerate(value["items"] or ()):
+    elif (items := items_of(value)) is not None:
+        for index, item in enumerate(items):
             yield from _unpacked(document, item, f"{path}items[{index}].")
     else:
         yield Read(document, value, path)
-
-
-def _is_list(items: Any) -> bool:
-    return items is None or isinstance(items, list)
 
 
 def _looks_like(value: Any) -> bool:

@@ -52,6 +52,15 @@ async def test_manifests_can_be_objects_and_lists_of_python():
     assert "namespace" not in widget["metadata"]
 
 
+async def test_items_of_a_list_of_an_api_have_its_kind():
+    maps = [{"metadata": {"name": name}} for name in ("a", "b")]
+    listed = {"apiVersion": "v1", "kind": "ConfigMapList", "items": maps}
+    async with APIServer(definitions=[listed]) as server:
+        for name in ("a", "b"):
+            assert await server.client.get("v1/configmaps", name, "default")
+    assert maps[0] == {"metadata": {"name": "a"}}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

@@ -115,6 +115,20 @@ CASES = {
         f"{_map()}---\n{_map('other', 'data: {a: 1}')}", "8 wrong-type"
     ),
     "two wrong documents": bad(f"{_map('A')}---\n{_map('B')}", "3 invalid", "7 invalid"),
+    "a list of an API, without the kinds of its items": Case(
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n"
+        "- {kind: ConfigMap, metadata: {name: b}}\n- {metadata: {name: c}, data: {a: b}}\n"
+    ),
+    "a wrong item of a list of an API": bad(
+        "apiVersion: v1\nkind: ConfigMapList\nitems:\n- {metadata: {name: a}, data: {a: 1}}\n",
+        "4 wrong-type",
+    ),
+    "a list of lists": bad(
+        f"{TWO}- apiVersion: v1\n  kind: ConfigMapList\n  items: [{{metadata: {{name: A}}}}]\n"
+        "- {apiVersion: v1, metadata: {name: b}}\n",
+        "6 invalid",
+        "7 not-an-object",
+    ),
     "no apiVersion": bad("kind: Pod\n", "1 not-an-object"),
     "no kind": bad("apiVersion: v1\n", "1 not-an-object"),
     "a kind without a value": bad("apiVersion: v1\nkind:\n", "1 not-an-object"),
