@@ -428,7 +428,7 @@ def _print(style: str, text: str, **members: str) -> None:
                 "name": logger.name, "levelname": "INFO", "msg": text, **members,
             })
         )  # fmt: skip
-    terminal.say(text)
+    terminal.print_line(text)
 
 
 def _announce(server: "inkube.APIServer", target: Path, style: str) -> None:
@@ -458,7 +458,7 @@ def _print_welcome(server: "inkube.APIServer", target: Path, style: str) -> None
         about=_about(options, read_only=server.parts.core.read_only),
     )
     for line in lines:
-        terminal.say(line)
+        terminal.print_line(line)
 
 
 def _storage_text(server: "inkube.APIServer") -> str:

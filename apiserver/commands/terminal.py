@@ -33,7 +33,7 @@ def has_colours(stream: TextIO) -> bool:
     return stream.isatty() and not plain
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Print a line of a server. If standard output takes none, because its reader has ended or its
     disk is full, the server goes on, and prints nothing more."""
     try:
