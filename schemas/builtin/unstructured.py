@@ -16,7 +16,7 @@ from inkube.schemas.meta import GVK
 from inkube.schemas.objects import Object
 
 _WORDS = {"struct": "struct from:", "list": "slice from", "map": "map from"}
-_NUMBERS = ("int32", "int64", "float64")
+_NUMBERS = ("int32", "int64", "uint8", "float64")
 _BITS = {"int32": 32, "int64": 64}
 _SIMPLE = {name: name for name in ("int32", "int64", "string", "bool")} | {"float": "float64"}
 
@@ -40,6 +40,10 @@ def _value(go: GoType, data: Any, message: str) -> Iterator[str]:
             yield f"cannot restore {_WORDS[go.kind]} {found}"
     elif go.kind in _SIMPLE:
         yield from _simple(_SIMPLE[go.kind], data, found, go.name)
+    elif go.kind == "bytes" and found == "slice":
+        for value in data:
+            if value is not None:
+                yield from _simple("uint8", value, _kind(value), "uint8")
     elif go.kind == "bytes" and found != "string":
         yield f"cannot restore slice from {found}"
     else:
@@ -104,6 +108,8 @@ def _converted(go: GoType, data: Any) -> Any:
         if isinstance(data, list):
             return [_converted(go.item, value) for value in data]
         return {key: _converted(go.item, value) for key, value in data.items()}
+    if go.kind == "bytes" and isinstance(data, list):
+        return [None if value is None else _wrapped(value, 64) % 256 for value in data]
     if go.kind not in _BITS or isinstance(data, bool) or not isinstance(data, int | float):
         return data
     return _wrapped(data, _BITS[go.kind])

@@ -1,7 +1,6 @@
 """Base64 as in Go's encoding/base64, with its errors (base64.go, decodeQuantum)."""
 
 import base64
-import binascii
 import re
 
 from inkube.schemas.golang.unmarshal import DecodeError
@@ -14,11 +13,24 @@ _BREAKS = re.compile(rb"[\r\n]*")
 
 def canonical(text: str) -> str:
     """Return the text without line breaks. Raises DecodeError with Go's text."""
-    plain = text.replace("\r", "").replace("\n", "")
+    data = _decoded(text.replace("\r", "").replace("\n", ""))
+    if data is None:
+        raise DecodeError(f"illegal base64 data at input byte {_place(text.encode())}")
+    return encoded(data)
+
+
+def _decoded(text: str) -> bytes | None:
+    if len(text) % 4 or text.endswith("==="):  # Python accepts padding behind whole quanta
+        return None
     try:
-        return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
-    except (binascii.Error, ValueError) as error:
-        raise DecodeError(f"illegal base64 data at input byte {_place(text.encode())}") from error
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return None
+
+
+def encoded(data: bytes) -> str:
+    """Return bytes as a text."""
+    return base64.b64encode(data).decode()
 
 
 def decode_url(text: str) -> bytes:

@@ -21,6 +21,7 @@ _UNROUNDED = frozenset({"Overhead"})
 _EXACT = 2**53
 """A float64 represents every whole number up to this one."""
 _INT_BITS = {"int32": 31, "int64": 63, "intstr": 31}
+_BYTE = GoType("uint8", "uint8")
 _STRINGS = GoType("list", "[]string", GoType("string", "string"))
 _OPTIONAL = (
     "list", "map", "bytes", "time", "microtime", "raw", "json", "orbool", "orlist", "orstrings",
@@ -34,7 +35,8 @@ _OWN_PLACES: tuple[list[str], ...] = ([], ["metadata"], ["managedFields"])
 _NO_TIME = frozenset({rfc3339.ZERO, rfc3339.ZERO_MICRO})
 _ZEROS: dict[str, Any] = {
     **dict.fromkeys(_OPTIONAL),
-    "string": "", "bool": False, "int32": 0, "int64": 0, "float": 0, "quantity": "0", "intstr": 0,
+    "string": "", "bool": False, "int32": 0, "int64": 0, "uint8": 0, "float": 0,
+    "quantity": "0", "intstr": 0,
 }  # fmt: skip
 
 
@@ -219,6 +221,11 @@ class _Walk:
         return _settled(data)
 
     def base64(self, go: GoType, data: Any, path: str) -> Any:
+        """Decode bytes: a text, or a list with the number of each byte, which encoding/json accepts
+        as well."""
+        if isinstance(data, list):
+            numbers = [self.value(_BYTE, each, f"{path}[{at}]") for at, each in enumerate(data)]
+            return base64.encoded(bytes(numbers))
         if not isinstance(data, str):
             return self.mistyped(data, go, path)
         try:
@@ -226,6 +233,13 @@ class _Walk:
         except DecodeError as error:
             self.error = self.error or DecodeError(error.text, path)
             return None
+
+    def byte(self, go: GoType, data: Any, path: str) -> int:
+        if data.__class__ is int and 0 <= data < 256:
+            return int(data)
+        is_number = isinstance(data, int | float) and not isinstance(data, bool)
+        description = f"number {_number_text(data)}" if is_number else ""
+        return int(self.mistyped(data, go, path, 0, description=description))
 
     # types with their own UnmarshalJSON, whose errors end the decoding
 
@@ -319,6 +333,7 @@ _READERS: dict[str, Callable[[_Walk, GoType, Any, str], Any]] = {
     "int64": _Walk.integer,
     "float": _Walk.number,
     "bytes": _Walk.base64,
+    "uint8": _Walk.byte,
     "quantity": _Walk.amount,
     "intstr": _Walk.int_or_string,
     "time": _Walk.time,

@@ -75,6 +75,25 @@ def pod_template(**container):
             ),
         ),
         (CONFIG_MAP, {"binaryData": {"k": "?"}}, "illegal base64 data at input byte 0"),
+        *(
+            (
+                CONFIG_MAP,
+                {"binaryData": {"k": [1, wrong]}},
+                (
+                    f"json: cannot unmarshal {named} into Go struct field ConfigMap.binaryData "
+                    "of type uint8"
+                ),
+            )
+            for wrong, named in [
+                (256, "number 256"),
+                (-1, "number -1"),
+                (1.5, "number 1.5"),
+                (1.0, "number 1.0"),
+                ("a", "string"),
+                ([1], "array"),
+                (True, "bool"),
+            ]
+        ),
         (
             QUOTA,
             {"spec": {"hard": {"cpu": "many"}}},
@@ -121,6 +140,8 @@ def test_a_wrong_type_has_the_error_of_go(gvk, obj, text):
         (CONFIG_MAP, {"data": {}, "immutable": False}, "immutable", False),
         (CONFIG_MAP, {"data": {}}, "data", None),
         (CONFIG_MAP, {"data": {"a": None}}, "data", {"a": ""}),
+        (CONFIG_MAP, {"binaryData": {"a": [1, 255]}}, "binaryData", {"a": "Af8="}),
+        (CONFIG_MAP, {"binaryData": {"a": [], "b": [None]}}, "binaryData", {"a": "", "b": "AA=="}),
         (ROLE, {"rules": []}, "rules", None),
         (DEPLOYMENT, {}, "status", {}),
         (DEPLOYMENT, {}, "metadata", {}),

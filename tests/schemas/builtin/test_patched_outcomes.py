@@ -38,7 +38,9 @@ def test_types_that_decode_themselves_are_not_its_business():
     ("value", "kind", "text"),
     [
         ({"data": {"a": "?"}}, "Secret", "error decoding from json: illegal base64 data"),
-        ({"data": {"a": ["?"]}}, "Secret", "cannot restore slice from slice"),
+        ({"data": {"a": ["?"]}}, "Secret", "unrecognized type: uint8"),
+        ({"data": {"a": [1, 1.5]}}, "Secret", "cannot convert float64 to uint8"),
+        ({"data": {"a": {}}}, "Secret", "cannot restore slice from map"),
         ({"spec": {"hard": {"pods": "a"}}}, "ResourceQuota", "quantities must match"),
         ({"spec": {"ports": [{"targetPort": 1.5}]}}, "Service",
          "json: cannot unmarshal number 1.5 into Go value of type int32"),
@@ -65,6 +67,15 @@ def test_types_that_decode_themselves_name_no_field(value, kind, text):
 def test_whole_numbers_wrap_as_go_converts_them(given, stored):
     converted = unstructured.convert_numbers({"spec": {"replicas": given}}, DEPLOYMENT)
     assert converted == {"spec": {"replicas": stored}}
+
+
+@pytest.mark.parametrize(
+    ("given", "byte"), [(1, 1), (255, 255), (256, 0), (-1, 255), (2.0, 2), (1e300, 0), (None, None)]
+)
+def test_bytes_wrap_as_go_converts_them(given, byte):
+    secret = GVK("", "v1", "Secret")
+    assert unstructured.trouble({"data": {"a": [given]}}, secret) == ""
+    assert unstructured.convert_numbers({"data": {"a": [given]}}, secret) == {"data": {"a": [byte]}}
 
 
 def test_numbers_in_maps_lists_and_unknown_members_are_reached():
