@@ -14,7 +14,12 @@ class DumpError(Exception):
 
 
 class Unread(Exception):
-    """A part of a source that cannot be read. The text is the reason."""
+    """A part of a source that cannot be read. The text is the reason, `place` the object inside the
+    file."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason)
+        self.place = place
 
 
 class Line(NamedTuple):

@@ -113,11 +113,19 @@ class Reader:
         try:
             self._target.staging.put(value, plural)
         except Unread as error:
-            self._findings.add(str(error), path)
+            self._findings.add(str(error), f"{path}: {error.place}" if error.place else path)
+            self._keep_earlier(value)
             return False
         self._note(value["apiVersion"], value["kind"])
         self.objects += 1
         return True
+
+    def _keep_earlier(self, value: Object) -> None:
+        """Keep what the file to append to has of the kind of an object that is left out."""
+        api_version, kind = value.get("apiVersion"), value.get("kind")
+        if isinstance(api_version, str) and isinstance(kind, str):
+            group, _ = meta.split_api_version(api_version)
+            self._target.staging.damaged.add(KindName(group, kind))
 
     def _note(self, api_version: str, kind: str) -> None:
         """Remember a kind of the file that is read."""

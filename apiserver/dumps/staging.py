@@ -14,7 +14,10 @@ import orjson
 
 from inkube.apiserver.dumps.findings import Unread
 from inkube.schemas import meta
+from inkube.schemas.builtin import decoding
 from inkube.schemas.golang import DecodeError, rfc3339
+from inkube.schemas.gotypes import table
+from inkube.schemas.meta import GVK
 from inkube.schemas.metadata import metadecoding, names
 from inkube.schemas.objects import Object
 
@@ -23,6 +26,9 @@ KINDS = 20_000
 _LARGEST_VERSION = 2**53
 """Larger resource versions are not those of etcd, and JavaScript could not read them."""
 _BATCH = 2_000
+_LONGEST_PATH = 200
+"""The most characters of a path in a reason."""
+_CRD = GVK("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 _TABLE = """
 CREATE TABLE object (
     api_group TEXT, kind TEXT, namespace TEXT, name TEXT, version INTEGER, data BLOB,
@@ -100,9 +106,10 @@ class Staging:
         if not self._is_of_an_api(KindName(group, kind), version):
             raise Unread("an object whose apiVersion or kind is no name")
         try:  # no client could read a list with such an object
-            metadecoding.decode(metadata, [])
+            _check_types(obj, GVK(group, version, kind))
         except DecodeError as error:
-            raise Unread(f"a {kind} with members of a wrong type in its metadata") from error
+            reason = f"a {kind} with a value of a wrong type: {error.path[:_LONGEST_PATH]}"
+            raise Unread(reason, f"{namespace}/{name}".removeprefix("/")) from error
         self._note(KindName(group, kind), version, namespace, plural)
         if kind == "Namespace" and not group:
             self.namespaces.add(name)
@@ -173,6 +180,16 @@ class Staging:
             self._connection.executemany(_PUT, self._rows)
             self._connection.execute("COMMIT")
         self._rows, self._size = [], 0
+
+
+def _check_types(obj: Object, gvk: GVK) -> None:
+    """Check the types of a built-in kind, or of the metadata of another kind: `Kinds` replaces
+    definitions that cannot be used. Unknown fields, which another version can have, are no errors.
+    Raises DecodeError."""
+    if gvk == _CRD or table.table().of(gvk) is None:
+        metadecoding.decode(obj["metadata"], [])
+    else:
+        decoding.decode(obj, gvk)
 
 
 def _number(version: Any) -> int:

@@ -288,19 +288,56 @@ async def test_an_item_that_cannot_be_read_does_not_count_as_deleted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "member",
+    ("kind", "members", "path"),
     [
-        {"labels": 5},
-        {"labels": {"a": 1}},
-        {"finalizers": "x"},
-        {"ownerReferences": [1]},
-        {"uid": 1},
+        ("v1 ConfigMap", {"metadata": {"labels": 5}}, "metadata.labels"),
+        ("v1 ConfigMap", {"metadata": {"labels": {"a": 1}}}, "metadata.labels.a"),
+        ("v1 ConfigMap", {"metadata": {"finalizers": "x"}}, "metadata.finalizers"),
+        ("v1 ConfigMap", {"metadata": {"ownerReferences": [1]}}, "metadata.ownerReferences[0]"),
+        ("v1 ConfigMap", {"metadata": {"uid": 1}}, "metadata.uid"),
+        ("v1 ConfigMap", {"data": 7}, "data"),
+        ("v1 ConfigMap", {"data": {"a": "b", "c": ["d"]}}, "data.c"),
+        ("v1 ConfigMap", {"binaryData": {"a": "?"}}, "binaryData.a"),
+        (
+            "v1 Pod",
+            {"spec": {"containers": [{"name": "a"}, {"ports": 1}]}},
+            "spec.containers[1].ports",
+        ),
+        ("apps/v1 Deployment", {"spec": {"replicas": "two"}}, "spec.replicas"),
+        ("coordination.k8s.io/v1 Lease", {"spec": {"renewTime": "now"}}, "spec.renewTime"),
+        ("example.com/v1 Boat", {"metadata": {"labels": 5}}, "metadata.labels"),
     ],
 )
-async def test_metadata_that_no_client_could_read_is_left_out(tmp_path, member):
+async def test_values_that_no_client_could_read_are_left_out(tmp_path, kind, members, path):
     """A list with such an object could not be read by any typed client."""
-    bad = {**GOOD, "metadata": {**GOOD["metadata"], "name": "bad", **member}}
+    version, kind = kind.split()
+    metadata = {"name": "bad", "namespace": "b", **members.get("metadata", {})}
+    bad = {"apiVersion": version, "kind": kind, **members, "metadata": metadata}
     (tmp_path / "l.json").write_text(json.dumps({"kind": "List", "items": [bad, GOOD]}))
     found = await imported(tmp_path / "l.json", tmp_path / "l.db")
-    assert [*reasons(found)] == ["a ConfigMap with members of a wrong type in its metadata"]
+    reason = f"a {kind} with a value of a wrong type: {path}"
+    assert reasons(found) == {reason: (1, "l.json: b/bad")}
     assert found.counts.by_kind == {"ConfigMap": 1}
+
+
+async def test_fields_of_other_versions_are_kept(tmp_path):
+    """Clients skip unknown fields, and their servers have them."""
+    old = {"apiVersion": "extensions/v1beta1", "kind": "Ingress", "spec": {"backend": 7}}
+    later = {**GOOD, "data": {"a": "b"}, "laterField": {"c": 1}}
+    old["metadata"] = GOOD["metadata"]
+    (tmp_path / "l.json").write_text(json.dumps({"kind": "List", "items": [old, later]}))
+    found = await imported(tmp_path / "l.json", tmp_path / "l.db")
+    assert found.counts.by_kind["ConfigMap"] == 1
+    async with APIServer(data=tmp_path / "l.db") as server:
+        assert (await server.client.get("v1/configmaps", "a", "b"))["laterField"] == {"c": 1}
+
+
+async def test_an_object_that_is_left_out_of_a_later_dump_is_not_deleted(tmp_path):
+    first, other = tmp_path / "a.json", {**GOOD, "metadata": {"name": "c", "namespace": "b"}}
+    first.write_text(json.dumps({"kind": "List", "items": [GOOD, other]}))
+    await imported(first, tmp_path / "a.db")
+    first.write_text(json.dumps({"kind": "List", "items": [{**GOOD, "data": 7}, other]}))
+    found = await imported(first, tmp_path / "a.db", append=True)
+    assert (found.counts.deleted, found.counts.kept) == (0, 1)
+    async with APIServer(data=tmp_path / "a.db") as server:
+        assert "data" not in await server.client.get("v1/configmaps", "a", "b")
