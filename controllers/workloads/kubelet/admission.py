@@ -78,6 +78,10 @@ class Admission:
         name = self._admitted.get(uid)
         return None if name is None else self._nodes[name].pods[uid].pod
 
+    def allocated(self, pod: Object) -> Object:
+        """Return the pod with the resources that its node gave it, which a resize can change."""
+        return self.admitted(pod) or pod
+
     def resize(self, pod: Object) -> Rejection | None:
         """Give an admitted pod the resources of its newest state. Returns why that is impossible,
         on this node (Infeasible) or now (Deferred)."""

@@ -25,8 +25,16 @@ from typing import Any
 from inkube.client import Client, Object
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import PODS, Cluster
+from inkube.controllers.workloads.kubelet import (
+    ephemeral,
+    output,
+    readiness,
+    resizes,
+    restarts,
+    variables,
+)
 from inkube.controllers.workloads.kubelet import files as simple_files
-from inkube.controllers.workloads.kubelet import output, readiness, restarts, variables
+from inkube.controllers.workloads.kubelet.admission import Admission
 from inkube.controllers.workloads.kubelet.claims import Claims
 from inkube.controllers.workloads.kubelet.files import Files
 from inkube.controllers.workloads.kubelet.logbook import LogBook
@@ -305,6 +313,7 @@ class Functions:
         functions: Iterable[PodFunction],
         manages: Callable[[Object], bool],
         ready: Native,
+        admission: Admission,
         statuses: Statuses,
     ) -> None:
         self._cluster = cluster
@@ -313,7 +322,9 @@ class Functions:
         self._functions = tuple(functions)
         self._manages = manages
         self._ready = ready
+        self._admission = admission
         self._statuses = statuses
+        self._events = cluster.recorder("kubelet", "kubelet")
         self._pods: dict[str, dict[str, ContainerRun]] = {}
         self._previous_books: dict[tuple[str, str], LogBook] = {}
         self._uids: dict[Key, str] = {}
@@ -443,7 +454,8 @@ class Functions:
         return ContainerRun(function, container)
 
     async def _sync_pod(self, pod: Object) -> Result | None:
-        """Write the ends of containers to the status, and restart the containers that are due."""
+        """Write the ends of containers to the status, carry out resizes, and restart the containers
+        that are due."""
         runs = self._pods.get(pod["metadata"]["uid"])
         if runs is None:  # an earlier server ran it
             await self._set_status(pod, _lost_status(pod, format_time(self._cluster.clock.now())))
@@ -452,19 +464,31 @@ class Functions:
         if told is not None:
             await self._set_status(pod, told)
             return None
-        patch, left = restarts.due(pod, self._cluster.clock.now())
+        moment = self._cluster.clock.now()
+        now = format_time(moment)
+        patch, left = restarts.due(pod, moment)
+        resize = resizes.due(pod, self._admission, now) if patch is None else None
+        allocated = self._admission.allocated(pod)
+        patch = patch or resize or ephemeral.due(pod, now) or self._statuses.due(pod, allocated)
         if patch is None:
+            left = left or resizes.retry_after(pod)
             return Result(requeue_after=left) if left else None
         changed = await self._set_status(pod, patch)
-        for one in patch["containerStatuses"]:
+        for report in resizes.reports(pod, resize) if resize is not None else ():
+            await self._events.of_part(pod, *report, part="", host=pod["spec"]["nodeName"])
+        before = pod["status"].get("containerStatuses") or ()
+        counts = {one["name"]: one.get("restartCount", 0) for one in before}
+        for one in patch.get("containerStatuses") or ():
             running = runs.get(one["name"])
-            if "running" in (one.get("state") or {}) and running and running.ended is not None:
+            if running is not None and one.get("restartCount", 0) > counts.get(one["name"], 0):
+                running.kill()  # it still runs if a resize restarts it
                 await self._again(changed, running)
         return None
 
     async def _again(self, pod: Object, before: ContainerRun) -> None:
         uid, name = pod["metadata"]["uid"], before.container.name
-        again = await self._make(pod, before.container.spec, before.container.files)
+        [spec] = [one for one in pod["spec"]["containers"] if one["name"] == name]
+        again = await self._make(pod, spec, before.container.files)
         self._previous_books[uid, name] = before.book
         self._pods[uid][name] = again
         again.start(lambda: self._add(Key.of(pod)))

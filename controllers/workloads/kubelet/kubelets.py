@@ -10,7 +10,14 @@ from typing import Any
 from inkube.client import GVR, Object, ignoring
 from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.cluster import NODES, PODS, Cluster
-from inkube.controllers.workloads.kubelet import preemption, probes, readiness, resizes, restarts
+from inkube.controllers.workloads.kubelet import (
+    ephemeral,
+    preemption,
+    probes,
+    readiness,
+    resizes,
+    restarts,
+)
 from inkube.controllers.workloads.kubelet.addresses import FIRST_NODE, Addresses
 from inkube.controllers.workloads.kubelet.admission import Admission, Rejection
 from inkube.controllers.workloads.kubelet.claims import Claims
@@ -56,6 +63,7 @@ class Kubelets:
             load_functions(cluster.config.pods),
             self.manages_pod,
             self._natives.by_name["pod-ready"],
+            self.admission,
             self.statuses,
         )
 
@@ -186,11 +194,11 @@ class _Pods(engine.EveryObject):
             resize = resizes.due(obj, self._kubelets.admission, self._kubelets.now())
             patch = resize
         if patch is None:
-            patch = self._kubelets.statuses.due(obj, self._allocated(obj))
+            allocated = self._kubelets.admission.allocated(obj)
+            started = ephemeral.due(obj, self._kubelets.now())
+            patch = started or self._kubelets.statuses.due(obj, allocated)
         if patch is None:
-            is_pending = pods.condition(obj, resizes.PENDING) is not None
-            again = again or (resizes.RETRY_SECONDS if is_pending else 0.0)
-            return engine.Preparation(next_seconds=again)
+            return engine.Preparation(next_seconds=again or resizes.retry_after(obj))
         await self._set_status(obj, patch)
         for each in resizes.reports(obj, resize) if resize is not None else ():
             host = obj["spec"]["nodeName"]
@@ -221,12 +229,9 @@ class _Pods(engine.EveryObject):
             probes.delay(obj, patch["status"], self._kubelets.cluster.clock.now())
             readiness.adjust(obj, patch["status"])
             readiness.note_schedule(obj, patch["status"], self._kubelets.now())
-            self._kubelets.statuses.complete(obj, patch["status"], self._allocated(obj))
+            allocated = self._kubelets.admission.allocated(obj)
+            self._kubelets.statuses.complete(obj, patch["status"], allocated)
         return patch
-
-    def _allocated(self, pod: Object) -> Object:
-        """Return a pod with the resources that its node gave it, which a resize can change."""
-        return self._kubelets.admission.admitted(pod) or pod
 
     async def _reject(self, pod: Object, rejection: Rejection) -> None:
         reason, message = rejection
@@ -261,10 +266,9 @@ def ended(pod: Object, now: str) -> Object:
     told = pod.get("status") or {}
     containers = told.get("containerStatuses") or pods.unstarted(pod, {})
     status = restarts.finished(pod, [_killed(one, now) for one in containers], now)
-    if told.get("initContainerStatuses"):
-        status["initContainerStatuses"] = [
-            _killed(one, now) for one in told["initContainerStatuses"]
-        ]
+    for member in ("initContainerStatuses", ephemeral.MEMBER):
+        if told.get(member):
+            status[member] = [_killed(one, now) for one in told[member]]
     return status
 
 

@@ -14,8 +14,11 @@ from inkube.controllers.workloads.cluster import PODS, Cluster
 from inkube.kinds import Change, Controller, Key, Watch
 
 NAME = "kubelet"
-_MEMBERS = ("initContainerStatuses", "containerStatuses")
-_SPECS = {"initContainerStatuses": "initContainers", "containerStatuses": "containers"}
+_SPECS = {
+    "initContainerStatuses": "initContainers",
+    "containerStatuses": "containers",
+    "ephemeralContainerStatuses": "ephemeralContainers",
+}
 _BACK_OFF = "CrashLoopBackOff"
 
 
@@ -66,7 +69,7 @@ def of_change(old: Object | None, pod: Object) -> Iterator[Report]:
     """Yield the reports of a kubelet about a change; a pod without an old state has no reports."""
     if old is None:
         return
-    for member in _MEMBERS:
+    for member in _SPECS:
         before = {one["name"]: one for one in (old.get("status") or {}).get(member) or ()}
         specs = {one["name"]: one for one in pod["spec"].get(_SPECS[member]) or ()}
         for one in (pod.get("status") or {}).get(member) or ():

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import orjson
 
 from inkube.client import Object
+from inkube.controllers.workloads import pods
 from inkube.controllers.workloads.kubelet import statuses
 from inkube.controllers.workloads.kubelet.admission import Admission
 
 PENDING = "PodResizePending"
-_SPECS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 RETRY_SECONDS = 180.0
 """A kubelet tries deferred resizes again after this time (retryPendingResizes)."""
 
@@ -26,7 +26,7 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
     before = admission.admitted(pod)
     if before is None or status.get("phase") != "Running":
         return None
-    pending = next((c for c in status.get("conditions") or () if c["type"] == PENDING), None)
+    pending = pods.condition(pod, PENDING)
     changed, whole = _changed(before, pod), _whole(pod)
     is_resized = whole != _whole(before)
     if not changed and not is_resized:
@@ -43,8 +43,8 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
     if is_resized:
         patch |= statuses.of_pod(pod)
     for member, names in changed.items():
-        specs = {each["name"]: each for each in pod["spec"][_SPECS[member]]}
-        old = {each["name"]: each for each in before["spec"][_SPECS[member]]}
+        specs = {each["name"]: each for each in pod["spec"][statuses.SPECS[member]]}
+        old = {each["name"]: each for each in before["spec"][statuses.SPECS[member]]}
         patch[member] = [
             _resized(one, specs[one["name"]], old[one["name"]], now)
             if one["name"] in names
@@ -52,6 +52,12 @@ def due(pod: Object, admission: Admission, now: str) -> Object | None:
             for one in status.get(member) or ()
         ]
     return patch
+
+
+def retry_after(pod: Object) -> float:
+    """Return the seconds until a kubelet tries a pending resize of the pod again, or 0 without
+    one."""
+    return RETRY_SECONDS if pods.condition(pod, PENDING) is not None else 0.0
 
 
 class Report(NamedTuple):
@@ -68,7 +74,7 @@ def reports(pod: Object, patch: Object) -> Iterator[Report]:
         if each.get("status") == "True":
             kind, why = each["reason"], each["message"]
             yield Report("Warning", f"Resize{kind}", f"Pod resize {kind}: {_summary(pod, why)}")
-    if "resources" in patch or any(member in patch for member in _SPECS):
+    if "resources" in patch or any(member in patch for member in statuses.SPECS):
         for reason, text in (("ResizeStarted", "started"), ("ResizeCompleted", "completed")):
             yield Report("Normal", reason, f"Pod resize {text}: {_summary(pod)}")
 
@@ -105,7 +111,7 @@ def _whole(pod: Object) -> Object:
 def _changed(before: Object, pod: Object) -> dict[str, set[str]]:
     """Return the names of containers whose resources differ, by the member of their status."""
     found: dict[str, set[str]] = {}
-    for member, specs in _SPECS.items():
+    for member, specs in statuses.SPECS.items():
         old = {each["name"]: each for each in before["spec"].get(specs) or ()}
         names = {
             each["name"]

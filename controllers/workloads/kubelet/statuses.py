@@ -14,11 +14,7 @@ from inkube.controllers.workloads import capacity, pods
 from inkube.controllers.workloads.cluster import Cluster
 from inkube.formats import quantity
 
-SPECS = {
-    "containerStatuses": "containers",
-    "initContainerStatuses": "initContainers",
-    "ephemeralContainerStatuses": "ephemeralContainers",
-}
+SPECS = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
 """Members of a status, and the members of the specification with the same containers."""
 
 

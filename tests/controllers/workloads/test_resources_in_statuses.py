@@ -264,14 +264,31 @@ def test_older_minors_show_what_their_feature_gates_permit(kube, has_containers,
     assert get(kube)["metadata"]["resourceVersion"] == found["metadata"]["resourceVersion"]
 
 
+SEEN = []
+
+
 @pod(image="loop")
 async def loop(container):
+    SEEN.append(container.env["CPU"])
     await container.sleep(10_000)
 
 
 @pytest.mark.kube_workloads(pods=[loop])
-def test_pods_of_functions_show_resources_too(kube):
-    kube.client.create(w.pod(containers=[{"name": "c", "image": "loop", **REQUESTS}]))
+@pytest.mark.parametrize("policy", ["NotRequired", "RestartContainer"])
+def test_pods_of_functions_are_resized_too(kube, policy):
+    SEEN.clear()
+    cpu = {"name": "CPU", "valueFrom": {"resourceFieldRef": {"resource": "requests.cpu"}}}
+    rule = {"resourceName": "cpu", "restartPolicy": policy}
+    container = {"name": "c", "image": "loop", "env": [cpu], "resizePolicy": [rule], **REQUESTS}
+    kube.client.create(w.pod(containers=[container]))
     kube.settled()
     assert fields(get(kube)["status"]["containerStatuses"][0]) == shown(REQUESTS["resources"])
     resize(kube, cpu="2")
+    kube.settled()
+    [one] = get(kube)["status"]["containerStatuses"]
+    assert fields(one) == shown({"requests": {"cpu": "2"}})
+    is_restarted = policy == "RestartContainer"
+    assert (one["restartCount"], "running" in one["state"]) == (is_restarted, True)
+    assert SEEN[1:] == (["2"] if is_restarted else [])
+    reasons = [each["reason"] for each in kube.client.list(w.EVENTS)]
+    assert {"ResizeStarted", "ResizeCompleted"} <= set(reasons)
