@@ -115,25 +115,54 @@ class Table(dict[K, T]):
 
 
 class Weighed(Table[K, T]):
-    """A `Table` of results that can be large: also emptied before their weights exceed `most`."""
+    """A `Table` of results that can be large: before there are more than `bound`, or their weights
+    exceed `most`, the oldest are dropped. `weigh` returns the weight of a result in bytes."""
 
-    def __init__(self, module: str, name: str, bound: int, most: int) -> None:
+    def __init__(
+        self, module: str, name: str, bound: int, most: int, weigh: Callable[[K, T], int]
+    ) -> None:
         super().__init__(module, name, bound)
         self.most = most
         self.weight = 0
+        self._weigh = weigh
+        self._lock = threading.Lock()  # servers may run in several threads
 
-    def weigh(self, key: K, result: T, weight: int) -> T:
-        """Store a result with its weight in bytes, and return it."""
-        if self.weight + weight > self.most:
-            self.clear()
-        self.keep(key, result)
-        self.weight += weight
+    def keep(self, key: K, result: T) -> T:
+        """Store a result as the newest, and return it."""
+        with self._lock:
+            if key in self:
+                self._drop(key)
+            weight = self._weigh(key, result)
+            while self and (len(self) >= self.bound or self.weight + weight > self.most):
+                self._drop(next(iter(self)))
+            self[key] = result
+            self.weight += weight
         return result
+
+    def find(self) -> Callable[[K], T | None]:
+        """Return a function that returns a result, or None.
+
+        If results could be dropped soon, those that it finds become the newest. Of a table that is
+        read over and over, from the first to the last and from the last to the first, the part that
+        fits is found each time.
+        """
+        return self._renewed if 2 * self.weight > self.most else self.get
+
+    def _renewed(self, key: K) -> T | None:
+        with self._lock:
+            result = self.pop(key, None)
+            if result is not None:
+                self[key] = result
+        return result
+
+    def _drop(self, key: K) -> None:
+        self.weight -= self._weigh(key, self.pop(key))
 
     def clear(self) -> None:
         """Remove all results."""
-        super().clear()
-        self.weight = 0
+        with self._lock:
+            super().clear()
+            self.weight = 0
 
 
 class Memo(Generic[T]):

@@ -24,7 +24,7 @@ BYTES = 64 * 1024 * 1024
 SLICE = 256
 """Objects that are encoded before the event loop runs other work."""
 _MADE: Final[caches.Weighed[tuple[Served, bytes], bytes]] = caches.Weighed(
-    __name__, "_MADE", ENTRIES, BYTES
+    __name__, "_MADE", ENTRIES, BYTES, lambda key, message: len(key[1]) + len(message)
 )
 
 
@@ -35,7 +35,7 @@ def entry(request: Request, stored: Entry) -> bytes:
 
 async def page(request: Request, list_page: Page) -> Body:
     """Return a list. A long one is encoded while it is sent."""
-    served, get = request.served, _MADE.get
+    served, get = request.served, _MADE.find()
 
     def encode(each: Entry) -> bytes:
         return get((served, each.data)) or _encode(request, each)
@@ -93,4 +93,4 @@ def _encode(request: Request, entry: Entry) -> bytes:
     # decoded without the entry's cache, which is for other work
     obj = orjson.loads(stored.data_of(request, entry))
     made = builtin.envelopes.encode_envelope(obj)
-    return _MADE.weigh((request.served, entry.data), made, len(entry.data) + len(made))
+    return _MADE.keep((request.served, entry.data), made)

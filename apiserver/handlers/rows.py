@@ -24,8 +24,16 @@ ENTRIES = 32_768
 BYTES = 32 * 2**20
 """The size of the cache, stored bytes and rows together: 20,000 objects of 1 KB."""
 
-_MADE: Final[caches.Weighed[tuple[Served, str, str, bytes], durations.SplitText]] = caches.Weighed(
-    __name__, "_MADE", ENTRIES, BYTES
+_Key = tuple[Served, str, str, bytes]
+"""The version, the form and the stored bytes of an object."""
+
+
+def _weigh(key: _Key, row: durations.SplitText) -> int:
+    return len(key[-1]) + len(row.begins) + sum(len(piece) for _, piece in row.ages)
+
+
+_MADE: Final[caches.Weighed[_Key, durations.SplitText]] = caches.Weighed(
+    __name__, "_MADE", ENTRIES, BYTES, _weigh
 )
 
 
@@ -82,11 +90,7 @@ class _Maker:
         row = _MADE.get(key)
         if row is None:
             # decoded without the entry's cache, which is for other work
-            row = self._new_row(orjson.loads(data))
-            size = len(data) + len(row.begins)
-            for _, piece in row.ages:
-                size += len(piece)
-            _MADE.weigh(key, row, size)
+            row = _MADE.keep(key, self._new_row(orjson.loads(data)))
         return row
 
     def _new_row(self, obj: Object) -> durations.SplitText:

@@ -90,9 +90,8 @@ def _in_order(kind: ListType, items: list[Any]) -> Sequence[tuple[str, int]]:
         elements = _numbered(listitems.elements(kind, items))
         # as `_place`, which would read each key back from its element
         order = tuple(sorted(elements, key=lambda pair: keys[pair[1]]))
-        length = sum(map(len, keys))
-        if length <= CHARACTERS:
-            _ORDERS.weigh((kind, *keys), order, length)
+        if sum(map(len, keys)) <= CHARACTERS:
+            _ORDERS.keep((kind, *keys), order)
     return order
 
 
@@ -107,7 +106,7 @@ def _place(pair: tuple[str, int]) -> tuple[Any, ...]:
 _KNOWN: Final[caches.Table[tuple[Any, ...], Layout]] = caches.Table(__name__, "_KNOWN", LAYOUTS)
 """Layouts by type and names."""
 _ORDERS: Final[caches.Weighed[tuple[Any, ...], tuple[tuple[str, int], ...]]] = caches.Weighed(
-    __name__, "_ORDERS", LAYOUTS, ALL_CHARACTERS
+    __name__, "_ORDERS", LAYOUTS, ALL_CHARACTERS, lambda key, _: sum(map(len, key[1:]))
 )
 """Orders of items by type and keys, if each key is one text, such as the ports of objects."""
 

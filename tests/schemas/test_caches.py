@@ -1,8 +1,10 @@
 """Every cache of the process is declared in one place, where it can be counted and cleared."""
 
 import ast
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 import syntax
 
 from inkube.schemas import caches
@@ -93,3 +95,45 @@ def test_a_table_forgets_all_when_it_is_full():
     for number in range(3):
         table.keep(number, number)
     assert dict(table) == {2: 2}
+
+
+def test_a_table_of_weighed_results_drops_the_oldest():
+    table = caches.Weighed(__name__, "weighed", 3, 10, lambda key, result: key + result)
+    for key, result in ((1, 1), (2, 2), (1, 3), (3, 1)):  # the second 1 replaces the first
+        table.keep(key, result)
+    assert (list(table), table.weight) == ([1, 3], 8), "all three have 12"
+    assert table.keep(20, 1) == 1
+    assert (dict(table), table.weight) == ({20: 1}, 21), "one result is always kept"
+    table.clear()
+    assert (dict(table), table.weight) == ({}, 0)
+    for key in range(4):
+        table.keep(key, 0)
+    assert list(table) == [1, 2, 3], "a fourth one"
+
+
+@pytest.mark.parametrize("fitting", [1, 50, 94, 99, 100])
+def test_what_fits_of_a_table_that_is_read_to_and_fro_is_found(fitting):
+    """A list is encoded from its end, for its length, and then from its beginning."""
+    table = caches.Weighed(__name__, "to and fro", 1000, fitting, lambda key, result: 1)
+    misses = 0
+    for _ in range(10):
+        misses, find = 0, table.find()
+        for key in (*reversed(range(100)), *range(100)):
+            if find(key) is None:
+                misses += 1
+                table.keep(key, key + 1)
+    assert misses == 2 * (100 - fitting)
+
+
+def test_threads_share_a_table_of_weighed_results():
+    table = caches.Weighed(__name__, "shared", 50, 1000, lambda key, result: result)
+
+    def use(thread):
+        for number in range(2000):
+            found = table.find()(number % 61)
+            assert found in (None, number % 61 + 1)
+            table.keep(number % 61, number % 61 + 1)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(use, range(4)))
+    assert table.weight == sum(table.values()) <= 1000

@@ -67,6 +67,24 @@ def _message(name: str) -> Writer:
 
 
 def _plain(fields: list[Field]) -> Writer:
+    whole = _in_full(fields)
+    if any(absent for _, _, absent in fields):
+        return whole
+    writers = {member: one for member, one, _ in fields}
+
+    def write(value: Object) -> bytes:
+        if len(value) != 1:
+            return whole(value)
+        for member in value:  # a message with one member is most often a choice, of many
+            one, found = writers.get(member), value[member]
+            if one is not None and found is not None:
+                return one(found)
+        return b""
+
+    return write
+
+
+def _in_full(fields: list[Field]) -> Writer:
     def write(value: Object) -> bytes:
         get = value.get
         return b"".join(

@@ -28,6 +28,8 @@ def size(value: int) -> bytes:
     """Return a varint of a number that is not negative."""
     if value < 128:
         return SIZES[value]
+    if value < 1 << 14:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 128:
         out.append(value & 0x7F | 0x80)
