@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from importlib import metadata
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from inkube.apiserver.explore import replays, scenarios
@@ -84,8 +85,8 @@ def junit(exploration: Exploration) -> str:
     return ET.tostring(suite, encoding="unicode")
 
 
-def sarif(exploration: Exploration, uri: str) -> str:
-    """Return the report in SARIF 2.1.0. Results are located at `uri`, the file of the scenario."""
+def sarif(exploration: Exploration, file: str) -> str:
+    """Return the report in SARIF 2.1.0. Results are located at `file`, that of the scenario."""
     used = dict.fromkeys(finding.verdict for finding in exploration.findings)
     rules = [{"id": verdict, "shortDescription": {"text": VERDICTS[verdict]}} for verdict in used]
     driver = {"name": "inkube explore", "version": metadata.version("inkube"), "rules": rules}
@@ -94,7 +95,7 @@ def sarif(exploration: Exploration, uri: str) -> str:
             "ruleId": finding.verdict,
             "level": "error" if finding.is_certain else "warning",
             "message": {"text": f"{finding.plan.name}: {finding.text}"},
-            "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": quote(file)}}}],
             "partialFingerprints": {"plan/v1": finding.plan.name},
         }
         for finding in exploration.findings

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import quote
 
 from inkube.apiserver.validate.plan import Result
 from inkube.schemas.offline import CODES, Finding
@@ -44,7 +45,7 @@ def _result(finding: Finding) -> dict[str, Any]:
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": PurePath(finding.file).as_posix()},
+                    "artifactLocation": {"uri": quote(PurePath(finding.file).as_posix())},
                     "region": region,
                 }
             }

@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import camps
 import pytest
+import reportschemas
 from click.testing import CliRunner
 
 from inkube.apiserver import explore
@@ -76,13 +77,18 @@ def test_junit_is_xml_whatever_a_controller_writes(run, found, monkeypatch):
     [finding] = found.findings
     monkeypatch.setattr(found, "findings", [finding._replace(text=text)])
     monkeypatch.setattr(found, "failed", [(finding.plan, text)])
-    suite = ET.fromstring(run("--format", "junit").stdout)
+    report = run("--format", "junit").stdout
+    reportschemas.cases_of_junit(report)
+    suite = ET.fromstring(report)
     shown = "\\x00\\x1b[31m \\ufffe\\ud800 \t\x7f é"
     assert [each.attrib["message"] for each in suite.iterfind(".//*[@message]")] == [shown, shown]
 
 
 def test_sarif_has_a_result_for_each_finding_and_a_rule_for_each_verdict(run):
-    [report] = json.loads(run("--format", "sarif").stdout)["runs"]
+    whole = json.loads(run("--format", "sarif").stdout)
+    [file] = reportschemas.files_of_sarif(whole)
+    assert file.endswith("scenario.yaml")
+    [report] = whole["runs"]
     [result] = report["results"]
     assert (result["ruleId"], result["level"]) == ("raised", "error")
     assert result["message"]["text"].startswith(f"{PLAN}: ")

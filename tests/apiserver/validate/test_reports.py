@@ -7,6 +7,7 @@ from xml.etree import ElementTree as ET
 
 import boats
 import pytest
+import reportschemas
 
 TEXT = """\
 apiVersion: v1
@@ -102,6 +103,38 @@ def test_every_format_reports_success(run, format):
     assert "error" not in done.out.replace('"errors": []', "")
 
 
+OF_ALL_KINDS = {
+    "a b#c?.yaml": TEXT,
+    "d/é%20:.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: A}\nspec: 7\n",
+    "x:y.yaml": f"{FILES['b.yaml']}---\napiVersion: v1\nkind: [\n",
+    "b.yaml": FILES["b.yaml"],
+}
+
+
+def test_sarif_is_as_its_standard_defines_it(run):
+    done = run("-osarif", ".", files=OF_ALL_KINDS)
+    named = reportschemas.files_of_sarif(json.loads(done.out))
+    assert set(named) == OF_ALL_KINDS.keys() - {"b.yaml"}
+    assert reportschemas.files_of_sarif(json.loads(run("-osarif", "b.yaml").out)) == []
+
+
+def test_junit_is_as_its_readers_expect_it(run):
+    cases = reportschemas.cases_of_junit(run("-ojunit", ".", files=OF_ALL_KINDS).out)
+    assert cases.keys() == OF_ALL_KINDS.keys()
+    assert [name for name, tags in cases.items() if "failure" not in tags] == ["b.yaml"]
+
+
+def test_json_counts_documents_and_has_the_same_members_for_all_findings(run):
+    shown = json.loads(run("-ojson", ".", files=OF_ALL_KINDS).out)
+    findings = [*shown["errors"], *shown["warnings"]]
+    optional = {"type", "hint", "value", "source", "subject", "field"}
+    for each in findings:
+        needed = {"file", "document", "line", "column", "length", "code", "message"}
+        assert needed <= each.keys() <= needed | optional
+        assert all(type(each[name]) is int and each[name] >= 0 for name in ("line", "column"))
+    assert {each["file"] for each in findings} == OF_ALL_KINDS.keys() - {"b.yaml"}
+
+
 HOSTILE = """\
 apiVersion: v1
 kind: ConfigMap
@@ -123,5 +156,9 @@ def test_no_name_reaches_a_terminal_or_the_log_of_a_pipeline_as_a_command(run, o
     assert [line for line in commands if not line.startswith("::error file=")] == []
     if output == "junit":
         assert len(list(ET.fromstring(done.out).iter("failure"))) > 2
+    if output == "junit":
+        reportschemas.cases_of_junit(done.out)
+    if output == "sarif":
+        reportschemas.files_of_sarif(json.loads(done.out))
     if output == "short":
         assert len(done.places) == len(done.lines)
