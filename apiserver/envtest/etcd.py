@@ -81,7 +81,7 @@ async def serve(arguments: Arguments, data_file: DataFile) -> None:
                 await writer.drain()
         writer.close()
 
-    async with contextlib.AsyncExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         for url in arguments.all("listen-client-urls") or ["http://localhost:2379"]:
             address = urlsplit(url)
             if address.scheme != "http":
@@ -89,7 +89,6 @@ async def serve(arguments: Arguments, data_file: DataFile) -> None:
             server = await asyncio.start_server(
                 on_connection, address.hostname, address.port or 2379, limit=MAX_HEAD
             )
-            stack.push_async_callback(server.wait_closed)
             stack.callback(server.close)
         print(f"ready to serve client requests; data: {data_file.data}", file=sys.stderr)  # noqa: T201
         await stop.requested.wait()

@@ -96,7 +96,7 @@ async def start_serving(
     )
     if siblings is not None:
         await siblings.start(serving.endpoints.figures)
-        stack.push_async_callback(siblings.close)
+        stack.callback(siblings.close)
     if serving.others is not None:
         stack.callback(serving.others.close)
     application = _application(serving)

@@ -105,8 +105,11 @@ async def _pod_port(connect: Connect, scheme: str) -> AsyncIterator[_Port]:
                     except StatusError as error:
                         port.refusal = f"error trying to reach service: {error.message}"
 
-            async with await asyncio.start_unix_server(serve, path):
+            server = await asyncio.start_unix_server(serve, path)
+            try:
                 yield port
+            finally:
+                server.close()  # without `wait_closed`: the session keeps its connections
 
 
 @contextlib.asynccontextmanager

@@ -45,11 +45,10 @@ class Siblings:
         path.unlink(missing_ok=True)  # the socket of an earlier worker with this number
         self._server = await asyncio.start_unix_server(partial(_serve_figures, figures), path)
 
-    async def close(self) -> None:
-        """Stop sending metrics."""
+    def close(self) -> None:
+        """Stop sending metrics. A worker that asks and hangs delays nothing."""
         if self._server is not None:
             self._server.close()
-            await self._server.wait_closed()
 
     async def fetch(self, *, resets: bool = False) -> Sequence[Figures]:
         """Return the metrics of every other worker that responds. With `resets`, theirs begin again
