@@ -86,7 +86,8 @@ def decode(entries: Iterable[Entry] | None, *, trusted: bool = False) -> Managed
         api_version = entry.get("apiVersion", "")
         if not trusted:
             _check(entry, index)
-        fields = entry.get("fieldsV1") or {}
+        fields = entry.get("fieldsV1")
+        fields = {} if fields is None else fields
         applied = operation == APPLY
         manager = Manager(
             entry.get("manager", ""),

@@ -232,9 +232,14 @@ def test_nothing_instead_of_entries_empties_them_for_good(value: Any) -> None:
     assert "managedFields" not in later["metadata"]
 
 
-def test_a_broken_entry_puts_the_whole_list_aside() -> None:
+@pytest.mark.parametrize(
+    "members",
+    [{"operation": "Steal"}, *({"fieldsV1": wrong} for wrong in ("", "a", 0, 1, False, []))],
+)
+def test_a_broken_entry_puts_the_whole_list_aside(members: dict[str, Any]) -> None:
     live = _create({"size": 1})
-    entry = {"manager": "x", "operation": "Steal", "apiVersion": V1, "fieldsType": "FieldsV1"}
+    entry = {"manager": "x", "operation": "Update", "apiVersion": V1, "fieldsType": "FieldsV1"}
+    entry |= members
     new = _patched(live, "hand", [*live["metadata"]["managedFields"], entry])
     assert new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
 
