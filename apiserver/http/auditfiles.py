@@ -4,7 +4,9 @@ A full file is renamed with the time in its name, and another one begins. Follow
 apiserver/plugin/pkg/audit/log, audit/format.go (EventString) and the files of lumberjack.
 """
 
+import errno
 import gzip
+import logging
 import os
 import shutil
 import sys
@@ -19,6 +21,8 @@ from inkube import storage
 from inkube.apiserver.http.audit import Sink
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
+
+logger = logging.getLogger(__name__)
 
 STDOUT = "-"
 Mode = Literal["batch", "blocking", "blocking-strict"]
@@ -58,6 +62,8 @@ class AuditFile:
         self._now = now
         self._line = _legacy_line if self._settings.format == "legacy" else orjson.dumps
         self._rotates = bool(self._settings.max_megabytes) and str(path) != STDOUT
+        self._ends_line = True
+        """Whether the log ends with a whole line, as far as this process knows."""
         self._file = self._open()
 
     def _open(self) -> IO[bytes]:
@@ -65,6 +71,7 @@ class AuditFile:
             # a file of its own, so that closing it leaves the process its standard output
             return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)
         storage.wholefiles.make_private(self._path)  # bodies of Secrets and tokens
+        self._ends_line = _ends_with_line(self._path)
         return open(self._path, "ab", buffering=0, opener=_private)
 
     @property
@@ -83,7 +90,21 @@ class AuditFile:
             size = self._current_size()
             if size and size + len(line) > self._settings.max_megabytes * _MEGABYTE:
                 self._rotate()
-        self._file.write(line)
+        self._write(line if self._ends_line else b"\n" + line)
+
+    def _write(self, line: bytes) -> None:
+        """Write a whole line, or raise OSError. A full disk can take a part of it: the next line
+        then does not continue it."""
+        rest = memoryview(line)
+        try:
+            while rest:
+                written = self._file.write(rest)
+                if written is None:  # standard output that others have made non-blocking
+                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+                rest = rest[written:]
+        finally:
+            if len(rest) < len(line):
+                self._ends_line = line[len(line) - len(rest) - 1] == ord("\n")
 
     def _current_size(self) -> int:
         """Return the size of the log in bytes. Follows it if another worker has renamed it."""
@@ -109,7 +130,10 @@ class AuditFile:
         self._path.rename(target)
         self._file = self._open()
         if self._settings.compresses:
-            _compress(target)
+            try:
+                _compress(target)
+            except OSError as error:
+                logger.warning("%s stays uncompressed: %s", target, error)
         full = self._full_files()
         kept = full[: self._settings.max_files] if self._settings.max_files else full
         oldest = moment - timedelta(days=self._settings.max_days)
@@ -142,12 +166,27 @@ def _compressed(path: Path) -> Path:
 
 
 def _compress(path: Path) -> None:
-    """Replace a file by a compressed one."""
+    """Replace a file by a compressed one. Raises OSError; the file then remains."""
+    target = _compressed(path)
     with path.open("rb") as plain:
-        descriptor = _private(str(_compressed(path)), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with open(descriptor, "wb") as file, gzip.GzipFile(fileobj=file, mode="wb") as packed:
-            shutil.copyfileobj(plain, packed)
+        descriptor = _private(str(target), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        try:
+            with open(descriptor, "wb") as file, gzip.GzipFile(fileobj=file, mode="wb") as packed:
+                shutil.copyfileobj(plain, packed)
+        except OSError:
+            target.unlink()
+            raise
     path.unlink()
+
+
+def _ends_with_line(path: Path) -> bool:
+    """Return whether a log is empty or ends with a whole line. Other files than regular ones have
+    no end."""
+    if not path.is_file() or not path.stat().st_size:
+        return True
+    with path.open("rb") as log:
+        log.seek(-1, os.SEEK_END)
+        return log.read(1) == b"\n"
 
 
 class Truncated:

@@ -1,9 +1,12 @@
 """The events of a server's audit log."""
 
 import asyncio
+import base64
 import contextlib
 import gzip
 import json
+import random
+import resource
 import ssl
 import subprocess
 import sys
@@ -329,6 +332,67 @@ def test_a_full_file_is_compressed(tmp_path):
         json.loads(gzip.decompress((tmp_path / full[0]).read_bytes()))["auditID"]
         == EVENT["auditID"]
     )
+
+
+@contextlib.contextmanager
+def files_up_to(size):
+    """In the block, files take no more bytes, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def readable(path):
+    """Return the ids of the events in the lines of a log that can be read."""
+    for line in path.read_text().splitlines():
+        with contextlib.suppress(ValueError):
+            yield json.loads(line)["auditID"]
+
+
+@pytest.mark.parametrize("is_new_process", [False, True])
+@pytest.mark.parametrize("again", [0, 1, 100])
+def test_every_event_that_a_full_disk_takes_can_be_read(tmp_path, again, is_new_process):
+    """Whatever room is left for it: a part of an event does not spoil the next one."""
+    size = len(json.dumps(EVENT, separators=(",", ":"))) + 1
+    for room in range(size + 1):
+        path, taken = tmp_path / f"{room}.log", ["1"]
+        log = auditfiles.AuditFile(path)
+        log.append(EVENT)
+        with files_up_to(size + room):
+            if room < size:
+                with pytest.raises(OSError, match="File too large"):
+                    log.append({**EVENT, "auditID": "2"})
+            else:
+                log.append({**EVENT, "auditID": "2"})
+                taken.append("2")
+        with files_up_to(path.stat().st_size + again), contextlib.suppress(OSError):
+            log.append({**EVENT, "auditID": "3"})
+        if is_new_process:
+            log.close()
+            log = auditfiles.AuditFile(path)
+        log.append({**EVENT, "auditID": "4"})
+        log.close()
+        found = [each for each in readable(path) if each in (*taken, "4")]  # 2: but for its end
+        assert found == [*taken, "4"], room
+
+
+def test_a_full_file_that_cannot_be_compressed_remains(tmp_path):
+    moments = iter(datetime(2026, 1, day, tzinfo=UTC) for day in range(1, 9))
+    settings = auditfiles.Settings(max_megabytes=1, compresses=True)
+    log = auditfiles.AuditFile(tmp_path / "audit.log", settings, lambda: next(moments))
+    noise = base64.b64encode(random.Random(1).randbytes(760_000)).decode()  # 1.01 MB
+    with contextlib.closing(log):
+        log.append({**EVENT, "requestURI": noise})
+        with files_up_to(100_000):
+            log.append({**EVENT, "auditID": "2", "requestURI": "x" * 50_000})
+        log.append({**EVENT, "auditID": "3", "requestURI": noise})
+    first, second, current = sorted(tmp_path.iterdir())
+    assert list(readable(first)) == ["1"]
+    assert json.loads(gzip.decompress(second.read_bytes()))["auditID"] == "2"
+    assert list(readable(current)) == ["3"]
 
 
 def test_workers_that_share_a_file_lose_no_line_when_one_renames_it(tmp_path):
