@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
+from inkube.schemas.cel.declarations.functions import EvalError
 from inkube.schemas.cel.declarations.types import Type
 
 INT_MIN: Final = -(2**63)
@@ -127,7 +128,8 @@ def type_of(value: Any) -> Type:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """CEL's `==`: numbers across types, false for unlike types, deep for containers."""
+    """CEL's `==`: numbers across types, false for unlike types, deep for containers. Raises
+    EvalError for values that cannot be compared."""
     kind, other = type(left), type(right)
     if kind is other and kind in _PLAIN:
         return bool(left == right)
@@ -152,7 +154,9 @@ def _equal_lists(left: Any, right: Any) -> bool:
     if custom is not None and isinstance(right, list | tuple):
         return bool(custom(right))
     return (
-        isinstance(right, list | tuple) and len(left) == len(right) and all(map(equal, left, right))
+        isinstance(right, list | tuple)
+        and len(left) == len(right)
+        and all(map(_matches, left, right))
     )
 
 
@@ -160,9 +164,18 @@ def _equal_maps(left: dict[Any, Any], right: Any) -> bool:
     if not isinstance(right, dict) or len(left) != len(right):
         return False
     for key, value in left.items():
-        if key not in right or not equal(value, right[key]):
+        if key not in right or not _matches(value, right[key]):
             return False
     return True
+
+
+def _matches(left: Any, right: Any) -> bool:
+    """Return whether parts of containers are equal. As upstream, those that cannot be compared are
+    (baseList and baseMap of cel-go common/types: only a false ends the comparison)."""
+    try:
+        return equal(left, right)
+    except EvalError:
+        return True
 
 
 def _equal_optionals(left: Optional, right: Any) -> bool:
@@ -175,4 +188,11 @@ def contains(items: Iterable[Any], value: Any) -> bool:
     """Return whether a list contains the value, compared with `equal`."""
     if type(value) is str:
         return value in items
-    return any(equal(item, value) for item in items)
+    return any(_is_found(value, item) for item in items)
+
+
+def _is_found(value: Any, item: Any) -> bool:
+    try:
+        return equal(value, item)
+    except EvalError:
+        return False

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final
 
 from inkube.schemas import quantity
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.functions import EvalError, Impl, Overload
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError, Impl, Overload
 from inkube.schemas.cel.declarations.types import BOOL, DOUBLE, INT, Type
 from inkube.schemas.cel.library.overloads import checked, question, reader
 
@@ -17,8 +17,8 @@ from inkube.schemas.cel.library.overloads import checked, question, reader
 class QuantityValue:
     """A quantity in an expression.
 
-    As upstream, `==` with a computed quantity is true only if the computed one is on the left,
-    because upstream compares parsed quantities by value and computed ones by pointer.
+    As upstream, `==` with a computed quantity on the right is an error, because upstream has parsed
+    quantities by value and computed ones by pointer.
     """
 
     cel_type: ClassVar[Type] = types.QUANTITY
@@ -29,8 +29,10 @@ class QuantityValue:
         self.is_computed = is_computed
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, QuantityValue) or other.is_computed:
+        if not isinstance(other, QuantityValue):
             return False
+        if other.is_computed:
+            raise EvalError(NO_OVERLOAD)
         return self.amount == other.amount
 
     def __hash__(self) -> int:

@@ -91,7 +91,7 @@ def _select(w: FunctionWriter, node: ast.Select) -> Code:
         return _object_field(w, node, operand)
     shape = operand.shape.element if kind is Kind.MAP and operand.shape else None
     if kind is not Kind.MAP:
-        operand = w.adapted(operand)
+        operand = w.adapted(operand)  # of an object, a member is converted when it is read
     key = w.constant(node.field)
     if node.optional or kind is Kind.OPAQUE:
         return _optional_select(w, node, operand)

@@ -2,10 +2,10 @@
 
 Most values do not change; only shapes with formats (timestamps, durations, bytes), numbers
 (an integral double is stored as an int) or list types are copied, and only where a rule uses the
-whole value.
+whole value. A value whose format is wrong is an error only where a rule reads it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from inkube.schemas.cel.declarations.types import Shape
@@ -34,7 +34,7 @@ def _map_adapter(items: Adapter | None) -> Adapter:
     def adapt(value: Any) -> Any:
         if items is None or not isinstance(value, dict):
             return value
-        return {key: items(entry) for key, entry in value.items()}
+        return Members(value, lambda _: items)
 
     return adapt
 
@@ -64,9 +64,37 @@ def _object_adapter(shape: Shape) -> Adapter:
             parts = {
                 entry.key: adapter(entry.shape) for entry in shape.fields if entry.shape.is_adapted
             }
-        return {key: parts[key](entry) if key in parts else entry for key, entry in value.items()}
+        return Members(value, parts.get)
 
     return adapt
+
+
+class Members(dict[str, Any]):
+    """The members of an object or a map, which are converted when they are read. `find` returns the
+    function for a key; None leaves the value as it is."""
+
+    __slots__ = ("_find",)
+
+    def __init__(self, value: dict[str, Any], find: Callable[[str], Adapter | None]) -> None:
+        super().__init__(value)
+        self._find = find
+
+    def __getitem__(self, key: str) -> Any:
+        value = super().__getitem__(key)
+        convert = self._find(key)
+        return value if convert is None else convert(value)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """Return the value of a member, or a default."""
+        return self[key] if key in self else default  # noqa: SIM401 # this is `get`
+
+    def items(self) -> Iterator[tuple[str, Any]]:  # type: ignore[override] # no view is needed
+        """Yield each key with its value."""
+        return ((key, self[key]) for key in self)
+
+    def values(self) -> Iterator[Any]:  # type: ignore[override]
+        """Yield the values."""
+        return (self[key] for key in self)
 
 
 class SetList(list[Any]):

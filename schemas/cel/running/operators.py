@@ -21,6 +21,7 @@ from inkube.schemas.cel.declarations.values import (
     equal,
     type_of,
 )
+from inkube.schemas.cel.declarations.values import contains as contains_item
 
 MISSING: Final = object()
 """Stands for a variable without a value."""
@@ -196,8 +197,11 @@ def greater_equal(left: Any, right: Any) -> bool:
 
 
 def unequal(left: Any, right: Any) -> bool:
-    """`!=` for any two values."""
-    return not equal(left, right)
+    """`!=` for any two values. Those that cannot be compared are unequal."""
+    try:
+        return not equal(left, right)
+    except EvalError:
+        return True
 
 
 def item(items: list[Any], index: Any) -> Any:
@@ -321,7 +325,7 @@ def contains(value: Any, container: Any) -> bool:
     if isinstance(container, dict):
         return has_key(container, value)
     if isinstance(container, list | tuple):
-        return any(equal(item, value) for item in container)
+        return contains_item(container, value)
     raise EvalError(NO_OVERLOAD)
 
 

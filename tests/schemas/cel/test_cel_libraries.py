@@ -73,6 +73,8 @@ quantity('200M') == quantity('0.2G') && sign(quantity('-1')) == -1
 quantity('50k').add(20).sub(quantity('100k')).sub(-50000).asInteger() == 20
 quantity('1.5').asApproximateFloat() == 1.5 && !quantity('1.5').isInteger()
 quantity('0').add(1) == quantity('1') && quantity('1') != quantity('0').add(1)
+[quantity('3')] == [quantity('1').add(1)] && {'a': quantity('3')} == {'a': quantity('1').add(1)}
+quantity('1').add(1) in [quantity('2')] && !(quantity('2') in [quantity('1').add(1)])
 semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('v1', true).minor() == 0
 isSemver('v1.2', true) && !isSemver('v1.2') && semver('1.2.3').compareTo(semver('1.2.4')) == -1
 !format.dns1123Label().validate('my-app').hasValue() && format.named('uuid').hasValue()
@@ -142,6 +144,8 @@ def test_format_shows_values(text: str, shown: str):
         ("ip('::ffff:1.2.3.4') == ip('::')",
          'IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'),
         ("cidr('::/0').containsIP('1.2.3')", "no such overload"),
+        ("quantity('2') == quantity('1').add(1)", "no such overload"),
+        ("quantity('1').add(1) == quantity('1').add(1)", "no such overload"),
         ("cidr('::/0').containsCIDR('1.2.3')",
          ("network address parse error during conversion from string: network address parse error "
           "during conversion from string: netip.ParsePrefix(\"1.2.3\"): no '/'")),

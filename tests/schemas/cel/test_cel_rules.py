@@ -187,6 +187,36 @@ def test_a_value_that_its_format_allows_can_be_an_error_in_rules(
     assert found == ([] if text is None else [wanted])
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "self.?b.orValue('') == 'x'",
+        "self.?o.?n.orValue(0) == 1",
+        "self.?missing.hasValue() == false",
+        "has(self.?o.n)",
+        "self.m.all(k, k == 'k')",
+        "dyn(self).b == 'x'",
+        "[self].exists(x, x.b == 'x')",
+        "self.l.map(x, x).size() == 1",
+        "self.l[?0].?n.orValue(0) == 1",
+    ],
+)
+def test_a_value_with_a_wrong_format_is_an_error_only_where_a_rule_reads_it(rule: str) -> None:
+    raw, whole = {"type": "string", "format": "byte"}, "/w=="
+    inner = {"type": "object", "properties": {"raw": raw, "n": {"type": "integer"}}}
+    properties = {
+        "raw": raw,
+        "o": inner,
+        "l": {"type": "array", "items": inner},
+        "m": {"type": "object", "additionalProperties": raw},
+        "b": {"type": "string"},
+        "missing": {"type": "string"},
+    }
+    value = {"raw": whole, "b": "x", "m": {"k": whole}}
+    value |= {"o": {"raw": whole, "n": 1}, "l": [{"raw": whole, "n": 1}]}
+    assert texts(schema(properties, {"rule": rule}), value) == []
+
+
 @pytest.mark.parametrize("nullable", [False, True])
 @pytest.mark.parametrize("key", ["plain", "in", "a-b", "a.b", "a/b", "a__b"])
 def test_a_missing_member_has_the_name_by_which_the_rule_reads_it(key: str, nullable: bool) -> None:
