@@ -212,7 +212,7 @@ def test_a_value_with_a_wrong_format_is_an_error_only_where_a_rule_reads_it(rule
         "b": {"type": "string"},
         "missing": {"type": "string"},
     }
-    value = {"raw": whole, "b": "x", "m": {"k": whole}}
+    value: Object = {"raw": whole, "b": "x", "m": {"k": whole}}
     value |= {"o": {"raw": whole, "n": 1}, "l": [{"raw": whole, "n": 1}]}
     assert texts(schema(properties, {"rule": rule}), value) == []
 
