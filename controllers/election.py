@@ -97,6 +97,9 @@ class Elector:
         self._timing = timing or Timing()
         self._has_ended = has_ended
         self._term: Term | None = None
+        self._may_hold = False
+        """Whether the Lease can name this server: it began to write its name, and has not seen
+        another one since."""
         self._renew_time = 0.0
         self._observed_record: tuple[str, ...] = ()
         self._seen_at = 0.0
@@ -143,12 +146,15 @@ class Elector:
         place = self.lease_name
         lease = await get_or_none(self._client, LEASES, place.name, place.namespace)
         if lease is None:
+            self._may_hold = True
             term = await self._create()
         else:
             self._observe(lease)
             if not self._is_free(lease):
                 self.holder = Term.of(lease).holder
+                self._may_hold = False
                 return None
+            self._may_hold = True
             term = await self._acquire(lease)
         self.holder, self._renew_time = self.identity, began
         return term
@@ -156,15 +162,15 @@ class Elector:
     async def release(self) -> None:
         """Release the lease, so that another server can lead immediately. If this fails, the lease
         expires."""
-        if self._term is None:
+        if not self._may_hold:
             return
-        term, self._term = self._term, None
+        self._term, self._may_hold = None, False
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 lease = await self._client.get(
                     LEASES, self.lease_name.name, self.lease_name.namespace
                 )
-                if Term.of(lease) != term:
+                if Term.of(lease).holder != self.identity:
                     return
                 now = self._now()
                 lease["spec"] |= {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from patience import within
 
 from inkube import APIServer
-from inkube.controllers.client import Selection
+from inkube.controllers.client import Selection, get_or_none
 from inkube.controllers.clock import FakeClock
 from inkube.controllers.election import LEASES, Elector, LeaseName, Term, Timing
 from inkube.controllers.informer import Informers
@@ -79,16 +79,8 @@ class World:
         assert self.transitions[-1] == (term.transitions, name)
 
     async def give_back(self, number: int) -> None:
-        elector = self.electors[number]
-        elector._term = await self._own_term(NAMES[number])
-        await elector.release()
+        await self.electors[number].release()
         self.until[NAMES[number]] = 0.0
-
-    async def _own_term(self, name: str) -> Term | None:
-        with contextlib.suppress(status.StatusError):
-            term = Term.of(await self.server.client.get(LEASES, PLACE.name, PLACE.namespace))
-            return term if term.holder == name else None
-        return None
 
     def leaders(self) -> list[str]:
         now = self.clock.monotonic()
@@ -222,3 +214,33 @@ async def _pass(clock: FakeClock, goes_on: Callable[[], bool]) -> None:
 
 def _selection() -> Selection:
     return Selection(PLACE.namespace, fields=f"metadata.name={PLACE.name}")
+
+
+async def test_a_server_that_stops_in_any_turn_of_its_start_leaves_the_lease_to_others(
+    server: APIServer,
+):
+    """Also between the write of the lease and the knowledge of it."""
+    clock = FakeClock()
+    leads = False
+    turns = 0
+    while not leads:
+        candidate = Candidate(server, clock, f"stopped in turn {turns}")
+        candidate.informers.start()
+        known = asyncio.Event()
+
+        async def change(_: object = None) -> None:
+            pass
+
+        job = asyncio.create_task(
+            candidate.elector.run(change, change, candidate.informers, known.set)
+        )
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        leads = known.is_set()
+        job.cancel()
+        await asyncio.gather(job, return_exceptions=True)
+        await candidate.elector.release()
+        await candidate.informers.stop()
+        lease = await get_or_none(server.client, LEASES, PLACE.name, PLACE.namespace)
+        assert lease is None or Term.of(lease).holder == "", turns
+        turns += 1
