@@ -163,12 +163,12 @@ class Leadership:
             is_leader_known.set,
         )
         election = asyncio.create_task(job, name="leader election")
+        first_leader = asyncio.create_task(is_leader_known.wait())
         try:
-            first_leader = asyncio.ensure_future(is_leader_known.wait())
             await asyncio.wait((first_leader, election), return_when=asyncio.FIRST_COMPLETED)
-            first_leader.cancel()
             yield
         finally:
+            first_leader.cancel()
             election.cancel()
             await asyncio.gather(election, return_exceptions=True)
             await self._on_stopped_leading()

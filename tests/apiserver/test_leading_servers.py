@@ -18,6 +18,7 @@ import pytest
 from inkube import APIServer
 from inkube.apiserver.leadership import leading
 from inkube.apiserver.registry.codec import JSONCodec
+from inkube.controllers.election import Elector
 from inkube.storage.log import FIRST_REVISION, Log
 from inkube.storage.sql.postgresql import postgresql_log
 from inkube.storage.sql.sqlite import sqlite_log
@@ -252,3 +253,23 @@ async def test_a_lease_that_somebody_removes_is_taken_again(tmp_path: Path):
             if event.type == "ADDED":
                 break
         assert event.object["spec"]["holderIdentity"] == server.parts.leadership.elector.identity
+
+
+async def test_a_start_that_is_cancelled_before_a_leader_is_known_leaves_no_task(
+    tmp_path, monkeypatch
+):
+    begun = asyncio.Event()
+
+    async def run(*_):
+        begun.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(Elector, "run", run)
+    before = asyncio.all_tasks()
+    starting = asyncio.create_task(APIServer(data=tmp_path / "a.db").__aenter__())
+    async with patience.within():
+        await begun.wait()
+        await asyncio.sleep(0)
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+    assert asyncio.all_tasks() == before
