@@ -6,7 +6,7 @@ Output: the table of served kinds, which creates a `Resource` at the first looku
 """
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from inkube.apiserver.registry import LazyKinds, Resource, Resources, keys
@@ -28,11 +28,11 @@ _SAME_OBJECTS = {
 def resources(
     store: Store, minor: int, *, cidrs: str, node_ports: range, runtime_config: Sequence[str]
 ) -> Resources:
-    """Return a table with every built-in kind of a minor, except the groups and versions that
-    `runtime_config` switches off. Services get cluster IPs from `cidrs`. The events of both groups
-    are the same objects. Raises ValueError for unknown groups."""
-    off = _switched_off(runtime_config, minor) if runtime_config else ()
-    definitions = _served_definitions(minor, off)
+    """Return a table with every built-in kind of a minor, except what `runtime_config` switches
+    off. Services get cluster IPs from `cidrs`. The events of both groups are the same objects.
+    Raises ValueError for an invalid `runtime_config`."""
+    config = _read(runtime_config) if runtime_config else None
+    definitions = _served_definitions(minor, config)
     of_server: dict[tuple[str, str], MakeStrategy] = {
         ("", "services"): partial(_services_of, store, cidrs, node_ports, minor),
         **_claims_of(store, minor),
@@ -52,55 +52,37 @@ def resources(
             definitions[name], strategy, serve=served.of, stored_as=stored_as, also=also
         )
 
-    names = _kinds_of(definitions) if off else _kinds(minor)
+    names = _kinds(minor) if config is None else _kinds_of(definitions)
     table = Resources()
     table.install_lazy(LazyKinds(*names, create))
     return table
-
-
-def _switched_off(runtime_config: Sequence[str], minor: int) -> frozenset[tuple[str, str]]:
-    """Return the groups and versions that a runtime configuration switches off. Versions that are
-    not served stay so, whatever it says. Raises ValueError for unknown groups.
-
-    Follows apiserver/pkg/server/options/api_enablement.go.
-    """
-    off = set()
-    unknown = []
-    groups = {group for group, _ in builtin.by_name(minor)} | _WITHOUT_KINDS
-    for text in runtime_config:
-        name, _, switch = text.partition("=")
-        group, _, version = name.rpartition("/")
-        if group == "api":
-            continue
-        if group not in groups or not version:
-            unknown.append(name)
-        elif switch.lower() in ("false", "0", "f"):
-            off.add((group, version))
-    if unknown:
-        raise ValueError(f"unknown api groups {','.join(unknown)}")
-    return frozenset(off)
 
 
 _WITHOUT_KINDS = frozenset({"internal.apiserver.k8s.io", "storagemigration.k8s.io"})
 """Groups of Kubernetes without kinds that are served here."""
 
 
+def _read(texts: Sequence[str]) -> "builtin.runtimeconfig.RuntimeConfig":
+    """Read a runtime configuration. A program knows the groups of its own version, whatever minor
+    it serves. Raises ValueError."""
+    groups = {group for group, _ in builtin.by_name(releases.NEWEST.minor)}
+    return builtin.runtimeconfig.RuntimeConfig.read(texts, groups | _WITHOUT_KINDS)
+
+
 def _served_definitions(
-    minor: int, off: Collection[tuple[str, str]]
+    minor: int, config: "builtin.runtimeconfig.RuntimeConfig | None"
 ) -> Mapping[tuple[str, str], Definition]:
     definitions = builtin.by_name(minor)
-    if not off:
+    if config is None:
         return definitions
-    kept = {}
-    for name, definition in definitions.items():
-        served_versions = [v for v in definition.versions if (definition.group, v.name) not in off]
-        if len(served_versions) == len(definition.versions):
-            kept[name] = definition
-        elif served_versions:
-            versions = tuple(
-                v if v in served_versions else v.not_served() for v in definition.versions
-            )
-            kept[name] = dataclasses.replace(definition, versions=versions)
+    kept, place = {}, builtin.runtimeconfig.Place
+    for (group, plural), definition in definitions.items():
+        versions = [
+            version if config.is_on(place(group, version.name, plural)) else version.not_served()
+            for version in definition.versions
+        ]
+        if any(version.served for version in versions):
+            kept[group, plural] = dataclasses.replace(definition, versions=tuple(versions))
     return kept
 
 

@@ -306,7 +306,9 @@ class ServerOptions:
         "first one has the default family.",
     )
     runtime_config: Sequence[str] = option(
-        (), "Built-in versions that are not served, such as `batch/v1=false`."
+        (),
+        "Built-in versions and kinds that are not served, such as `batch/v1=false` or "
+        "`apps/v1/deployments=false`.",
     )
     service_node_port_range: str = option(
         "30000-32767",

@@ -74,7 +74,7 @@ SUPPORTED: Mapping[str, Flag] = {
     "requestheader-group-headers": Flag("list", "Headers with groups: X-Remote-Group."),
     "requestheader-uid-headers": Flag("list", "Headers with a uid: X-Remote-Uid."),
     "requestheader-username-headers": Flag("list", "Headers with a name: X-Remote-User."),
-    "runtime-config": Flag("list", "Versions that are not served: batch/v1=false."),
+    "runtime-config": Flag("list", "What is not served: batch/v1=false."),
     "secure-port": Flag("text", "Port to listen on."),
     "service-account-issuer": Flag("text", "Who signs tokens of service accounts."),
     "service-account-extend-token-expiration": Flag(
@@ -329,21 +329,18 @@ def _gates(arguments: Arguments) -> Iterator[tuple[str, bool]]:
 
 
 def _unserved(arguments: Arguments) -> Iterator[str]:
-    """Yield the versions that are switched on and not served here."""
+    """Yield what is switched on and not served here: versions, and kinds of them."""
     given = list(filter(None, arguments.all("runtime-config")))
     if not given:
         return
-    served = {
-        (definition.group, version.name)
-        for definition in builtin.definitions(_minor(arguments))
-        for version in definition.versions
-    }
+    served = {"api/ga"}
+    for definition in builtin.definitions(_minor(arguments)):
+        for version in definition.versions:
+            place = f"{definition.group}/{version.name}"
+            served |= {place, f"{place}/{definition.names.plural}"}
     for text in given:
         name, _, switch = text.partition("=")
-        group, _, version = name.rpartition("/")
-        is_on = flags.truth_of(switch or "true")
-        is_known = (group, version) in served
-        if (group == "api" and is_on is (version != "ga")) or (is_on and not is_known):
+        if flags.truth_of(switch or "true") and name not in served:
             yield text
 
 
@@ -506,12 +503,15 @@ def _authorization(arguments: Arguments) -> dict[str, Any]:
 
 
 def _switches(arguments: Arguments) -> tuple[str, ...]:
-    """Return the switches of versions. Raises FlagError for a value that is no truth."""
+    """Return the switches of versions. Raises FlagError if flow schemas are not served and limit
+    requests (pkg/controlplane/apiserver/options/validation.go)."""
     given = tuple(filter(None, arguments.all("runtime-config")))
-    for text in given:
-        name, equals, switch = text.partition("=")
-        if equals and flags.truth_of(switch) is None:
-            raise FlagError(f"invalid value {name}={switch}")
+    if arguments.last("enable-priority-and-fairness", "true") in flags.TRUE:
+        for off in ("flowcontrol.apiserver.k8s.io/v1=false", "api/ga=false", "api/all=false"):
+            if off in given:
+                raise FlagError(
+                    f"--runtime-config={off} conflicts with --enable-priority-and-fairness=true"
+                )
     return given
 
 

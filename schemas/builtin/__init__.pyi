@@ -16,6 +16,7 @@ from inkube.schemas.builtin import quotas as quotas
 from inkube.schemas.builtin import resourcenames as resourcenames
 from inkube.schemas.builtin import resources as resources
 from inkube.schemas.builtin import rules as rules
+from inkube.schemas.builtin import runtimeconfig as runtimeconfig
 from inkube.schemas.builtin import served as served
 from inkube.schemas.builtin import strategies as strategies
 from inkube.schemas.builtin import tolerations as tolerations

@@ -61,7 +61,10 @@ def test_no_flag_is_in_two_lists():
         ("--service-account-issuer=", "service-account-issuer should not be an empty string"),
         ("--feature-gates=A=maybe", 'parsing "maybe": invalid syntax'),
         ("--feature-gates=A", "missing bool value for A"),
-        ("--runtime-config=batch/v1=maybe", "invalid value batch/v1=maybe"),
+        (
+            "--runtime-config=/v1=true,api/all=false",
+            "--runtime-config=api/all=false conflicts with --enable-priority-and-fairness=true",
+        ),
         ("--logging-format=xml", 'format: Invalid value: "xml": Unsupported log format'),
     ],
 )
@@ -91,6 +94,10 @@ def test_a_wrong_value_ends_the_start(given, told):
         (
             "--runtime-config=storage.k8s.io/v1beta1=true,batch/v1=false,apps/v1=true",
             ["NOT SUPPORTED here, without effect: --runtime-config=storage.k8s.io/v1beta1=true"],
+        ),
+        (
+            "--runtime-config=apps/v1/deployments=true,apps/v1/ships=true,api/ga=true,api/beta=0",
+            ["NOT SUPPORTED here, without effect: --runtime-config=apps/v1/ships=true"],
         ),
         ("--feature-gates=ConstrainedImpersonation=false", []),
         (
