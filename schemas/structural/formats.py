@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from inkube.schemas import quantity
 from inkube.schemas.golang import gourl, mailaddress, patterns
 
 Check = Callable[[str], bool]
@@ -290,7 +289,6 @@ _CHECKS: dict[str, Check] = {
     "date": _is_date,
     "duration": _is_duration,
     "datetime": _is_date_time,
-    "quantity": quantity.is_valid,
     "k8sshortname": lambda text: len(text) <= 63 and _short_name(text),
     "k8slongname": lambda text: len(text) <= 253 and _long_name(text),
 }
