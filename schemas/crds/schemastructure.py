@@ -224,7 +224,8 @@ def _nested(node: Object, path: str, spared: list[Any]) -> Iterator[FieldError]:
     for name, child in properties.items():
         yield from _nested(child, f"{path}.properties[{name}]", [])
     for key, detail in _FORBIDDEN_NESTED:
-        if key in node:
+        # like undefined, false has no schema for the other members
+        if key in node and not (key == "additionalProperties" and node[key] is False):
             yield forbidden(f"{path}.{key}", detail)
     if "metadata" in properties:
         at = f"{path}.properties[metadata]"

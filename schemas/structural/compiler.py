@@ -135,6 +135,8 @@ class Compiler:
         least, most = node.raw.get("minProperties"), node.raw.get("maxProperties")
         if least is not None or most is not None:
             steps.append(leafchecks.size_step(least, most, "properties"))
+        if node.raw.get("additionalProperties") is False:
+            steps.append(leafchecks.forbidden_step(node.raw.get("properties") or {}))
         if node.raw.get("properties") or node.additional is not None:
             follow = self.follow_fields if node.raw.get("properties") else self.follow_members
             steps.append(follow(self.dispatches(node.children), node.required))

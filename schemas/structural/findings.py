@@ -59,10 +59,11 @@ def body(path: Path, text: str) -> str:
     return f"{fieldpaths.text(path)} in body {text}"
 
 
-def add_invalid(path: Path, value: Any, text: str, errors: Sink) -> None:
-    """Add the error for a value that breaks a rule."""
+def add_invalid(path: Path, value: Any, text: str, errors: Sink, member: str | None = None) -> None:
+    """Add the error for a value that breaks a rule; the text names the value or a member of it."""
     place = fieldpaths.text(path)
-    errors.append(invalid(place or NO_FIELD, value, f"{place} in body {text}"))
+    named = place if member is None else f"{place}.{member}"
+    errors.append(invalid(place or NO_FIELD, value, f"{named} in body {text}"))
 
 
 def add_type_error(path: Path, expected: str, actual: str, errors: Sink) -> None:

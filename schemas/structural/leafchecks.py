@@ -4,7 +4,7 @@ Each function returns the steps that a schema requires, and [] without such keyw
 kube-openapi/pkg/validation/validate/{type,validator,values}.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import NoneType
 from typing import Any
 
@@ -229,6 +229,17 @@ def size_steps(node: Node) -> list[Step]:
     """Return the step that checks minItems and maxItems."""
     least, most = node.raw.get("minItems"), node.raw.get("maxItems")
     return [] if least is None and most is None else [size_step(least, most, "items")]
+
+
+def forbidden_step(declared: Collection[str]) -> Step:
+    """Return the step that refuses the members of an object that are not declared."""
+
+    def check_members(value: Any, path: Path, errors: Sink) -> None:
+        for name in value:
+            if name not in declared:
+                add_invalid(path, name, "is a forbidden property", errors, name)
+
+    return check_members
 
 
 def size_step(least: int | None, most: int | None, noun: str) -> Step:

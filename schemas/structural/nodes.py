@@ -106,9 +106,10 @@ class Node:
 
     @cached_property
     def additional(self) -> "Node | None":
-        """The schema of map values; `NOTHING` for `additionalProperties: true`."""
+        """The schema of map values; `NOTHING` for `additionalProperties: true` or false: as
+        upstream, both keep the keys, which false then forbids."""
         declared = self.raw.get("additionalProperties")
-        if declared is True:
+        if isinstance(declared, bool):
             return NOTHING
         return Node(declared) if isinstance(declared, Mapping) else None
 
@@ -185,7 +186,7 @@ class Children(dict[str, Node | None]):
 
 
 NOTHING = Node({})
-"""The empty schema below `additionalProperties: true`: it prunes all fields and has no checks."""
+"""The empty schema of keys without their own: it prunes all fields and has no checks."""
 
 
 def _mentions(raw: Schema, keyword: str) -> bool:

@@ -196,6 +196,22 @@ def test_too_many_properties_hide_nothing_of_the_object() -> None:
     assert "spec: Too many: 2: must have at most 1 item" in found
 
 
+def test_a_map_that_allows_no_keys_refuses_each() -> None:
+    schema = {"type": "object", "additionalProperties": False}
+
+    assert texts(schema, {}) == []
+    assert texts({"type": "object", "properties": {"a": schema}}, {"a": {"k": None, "": 1}}) == [
+        'spec.a: Invalid value: "k": spec.a.k in body is a forbidden property',
+        'spec.a: Invalid value: "": spec.a. in body is a forbidden property',
+    ]
+    declared = {"type": "object", "properties": {"a": INT}, "allOf": [{"properties": {"a": INT}}]}
+    declared["allOf"][0]["additionalProperties"] = False
+    assert texts(declared, {"a": 1}) == []
+    assert 'spec: Invalid value: "b": spec.b in body is a forbidden property' in texts(
+        declared, {"a": 1, "b": 1}
+    )
+
+
 def test_a_wrong_number_of_items_does_not() -> None:
     schema = {"type": "array", "maxItems": 1, "items": INT}
 

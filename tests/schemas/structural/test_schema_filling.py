@@ -46,6 +46,13 @@ def fields(**properties: Schema) -> Schema:
             id="in a map",
         ),
         pytest.param(
+            {"type": "object", "additionalProperties": False},
+            {"k": {"z": 1}, "n": None},
+            {"k": {}, "n": None},
+            ["spec.k.z"],
+            id="in a map that allows no keys, which validation refuses",
+        ),
+        pytest.param(
             {**fields(a=fields(b=INT)), **OPEN},
             {"a": {"b": 1, "c": 1}, "z": {"y": 1}},
             {"a": {"b": 1}, "z": {"y": 1}},
