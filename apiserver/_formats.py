@@ -12,6 +12,7 @@ They read and write values as kube-apiserver does. Most names are modules with f
     bodies, documents        bodies of requests, and files of YAML, as values
     fielderrors              one `FieldError` for each reason of field.Error
     cel, deviceselectors     expressions, with a limit of their cost; those that select devices
+    podrestarts              what follows the end of a container, by its rules and policies
     gotext, gotime           texts and numbers as Go prints them; durations and times of Go
     cron                     schedules of CronJobs, as robfig/cron reads them
     goyaml, regexp, rfc3339  YAML, regular expressions and times as Go reads them

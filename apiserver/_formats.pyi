@@ -17,6 +17,7 @@ from inkube.schemas import selectors as selectors
 from inkube.schemas import cel as cel
 from inkube.schemas import documents as documents
 from inkube.schemas.builtin import deviceselectors as deviceselectors
+from inkube.schemas.builtin import podrestarts as podrestarts
 
 # Formats of Go
 from inkube.schemas.golang import DecodeError as DecodeError

@@ -9,6 +9,7 @@ from inkube.schemas.builtin import memberorder as memberorder
 from inkube.schemas.builtin import pem as pem
 from inkube.schemas.builtin import podqos as podqos
 from inkube.schemas.builtin import podreferences as podreferences
+from inkube.schemas.builtin import podrestarts as podrestarts
 from inkube.schemas.builtin import podsecurity as podsecurity
 from inkube.schemas.builtin import podstatus as podstatus
 from inkube.schemas.builtin import protobuf as protobuf

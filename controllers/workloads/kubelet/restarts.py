@@ -1,7 +1,8 @@
-"""Restarts of ended containers in a running pod, by its restartPolicy.
+"""Restarts of ended containers in a running pod, by their rules, their restartPolicy, or that of
+the pod.
 
 The first restart is immediate. Later restarts wait in CrashLoopBackOff: first 10 s, then twice the
-previous wait, at most 5 min. If the policy restarts no container, the pod ends. Follows
+previous wait, at most 5 min. If the policies restart no container, the pod ends. Follows
 pkg/kubelet/kuberuntime and getPhase of pkg/kubelet/kubelet_pods.go.
 """
 
@@ -9,10 +10,11 @@ from datetime import datetime, timedelta
 
 from inkube.client import Object
 from inkube.controllers.workloads import pods
-from inkube.formats import format_time
+from inkube.formats import format_time, podrestarts
 
 FIRST, LONGEST = 10.0, 300.0
 _BACK_OFF = "CrashLoopBackOff"
+_REMOVED = "The container is removed because RestartAllContainers in place"
 
 
 def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
@@ -24,12 +26,14 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
         return None, 0.0
     if not any(_ended(one) for one in containers):
         return None, 0.0
-    policy = pod["spec"].get("restartPolicy", "Always")
-    if all(_ended(one) and not _may_run_again(one, policy) for one in containers):
+    actions = [_action(pod, one) for one in containers]
+    if all(_ended(one) and not action for one, action in zip(containers, actions, strict=True)):
         return finished(pod, containers, format_time(now)), 0.0
     changed, waits = [], []
-    for one in containers:
-        again, wait = _again(one, policy, now)
+    for one, action in zip(containers, actions, strict=True):
+        again, wait = _again(one, now) if action else (one, 0.0)
+        if action == podrestarts.RESTART_ALL and "running" in again["state"]:
+            return _all_again(pod, format_time(now)), 0.0
         changed.append(again)
         waits.append(wait)
     left = min((wait for wait in waits if wait > 0), default=0.0)
@@ -37,9 +41,7 @@ def due(pod: Object, now: datetime) -> tuple[Object | None, float]:
         return None, left
     patch: Object = {"containerStatuses": changed}
     if all(one.get("ready") for one in changed):
-        stamp = format_time(now)
-        told = {"status": "True", "reason": None, "message": None, "lastTransitionTime": stamp}
-        patch["conditions"] = [{"type": kind, **told} for kind in ("Ready", "ContainersReady")]
+        patch["conditions"] = _ready(format_time(now))
     return patch, left
 
 
@@ -72,23 +74,62 @@ def _code(container_status: Object) -> int:
     return int((_ended(container_status) or {}).get("exitCode", 0))
 
 
-def _may_run_again(container_status: Object, policy: str) -> bool:
-    return policy == "Always" or (policy == "OnFailure" and _code(container_status) != 0)
+def _action(pod: Object, container_status: Object) -> str:
+    """Return what follows the end of a container (`podrestarts.action`), or "" for a container that
+    has not ended."""
+    if _ended(container_status) is None:
+        return ""
+    spec, name = pod["spec"], container_status["name"]
+    containers: list[Object] = spec["containers"]
+    container = next((one for one in containers if one["name"] == name), {})
+    policy = spec.get("restartPolicy", "Always")
+    return podrestarts.action(container, policy, _code(container_status))
 
 
-def _again(container_status: Object, policy: str, now: datetime) -> tuple[Object, float]:
-    """Return the status of the container now, and the seconds until its restart, or 0."""
-    ended = _ended(container_status)
-    if ended is None or not _may_run_again(container_status, policy):
-        return container_status, 0.0
+def _all_again(pod: Object, now: str) -> Object:
+    """Return the patch of the status after all containers were removed and started again, also
+    those that still ran, and init containers."""
+    inits = pod["spec"].get("initContainers") or ()
+    once = {one["name"] for one in inits if one.get("restartPolicy") != "Always"}
+    removed = {"exitCode": 137, "reason": "RestartingAllContainers", "message": _REMOVED}
+    done = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
+    patch: Object = {"conditions": _ready(now)}
+    for member in ("initContainerStatuses", "containerStatuses"):
+        statuses = pod["status"].get(member) or ()
+        if statuses:
+            patch[member] = [
+                {
+                    **one,
+                    "state": {"terminated": done} if one["name"] in once else _running(now),
+                    "lastState": {"terminated": removed},
+                    "ready": True,
+                    "started": one["name"] not in once,
+                    "restartCount": one.get("restartCount", 0) + 1,
+                }
+                for one in statuses
+            ]
+    return patch
+
+
+def _ready(now: str) -> list[Object]:
+    told = {"status": "True", "reason": None, "message": None, "lastTransitionTime": now}
+    return [{"type": kind, **told} for kind in ("Ready", "ContainersReady")]
+
+
+def _running(now: str) -> Object:
+    return {"running": {"startedAt": now}}
+
+
+def _again(container_status: Object, now: datetime) -> tuple[Object, float]:
+    """Return the status of an ended container now, and the seconds until its restart, or 0."""
+    ended = _ended(container_status) or {}
     restarts = container_status.get("restartCount", 0)
     finish = pods.moment(ended.get("finishedAt"))
     left = (finish + timedelta(seconds=backoff(restarts)) - now).total_seconds()
     if left <= 0:
-        running = {"running": {"startedAt": format_time(now)}}
         return {
             **container_status,
-            "state": running,
+            "state": _running(format_time(now)),
             "lastState": {"terminated": ended},
             "ready": True,
             "started": True,

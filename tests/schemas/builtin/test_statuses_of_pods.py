@@ -143,3 +143,47 @@ def test_a_status_has_the_fields_whose_gate_is_on(kinds, minor, is_stored):
     for place, fields in FIELDS.items():
         for name, since in fields.items():
             assert (name in places[place]) is (is_stored or minor >= since), (place, name)
+
+
+ALL_AGAIN = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}
+AGAIN = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+
+
+@pytest.mark.parametrize(
+    ("policy", "own", "code", "may_run_again"),
+    [
+        ("Always", {}, 0, True),
+        ("Never", {}, 1, False),
+        ("OnFailure", {}, 0, False),
+        ("OnFailure", {}, 1, True),
+        ("Always", {"restartPolicy": "Never"}, 1, False),
+        ("Never", {"restartPolicy": "Always"}, 0, True),
+        ("Never", {"restartPolicy": "OnFailure"}, 0, False),
+        ("Never", {"restartPolicy": "OnFailure"}, 1, True),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [AGAIN]}, 42, True),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [AGAIN]}, 1, False),
+        ("Never", {"restartPolicy": "Never", "restartPolicyRules": [ALL_AGAIN]}, 1, True),
+    ],
+)
+@pytest.mark.parametrize("member", ["containerStatuses", "initContainerStatuses"])
+def test_terminated_containers_run_again_if_a_policy_restarts_them(
+    kinds, member, policy, own, code, may_run_again
+):
+    """ValidateContainerStateTransition of pkg/apis/core/validation."""
+    spec = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": policy}
+    if member == "containerStatuses":
+        spec["containers"][0] |= own
+    else:
+        spec["initContainers"] = [{"name": "i", "image": "i"} | own]
+    name = "c" if member == "containerStatuses" else "i"
+    told = {"name": name, "image": "i", "imageID": "", "ready": False, "restartCount": 0}
+    before = kinds.created("Pod", {"spec": spec})
+    ended = {"terminated": {"exitCode": code, "startedAt": None, "finishedAt": None}}
+    before["status"][member] = [{**told, "state": ended}]
+    after = copy.deepcopy(before)
+    after["status"][member][0]["state"] = {"running": {"startedAt": None}}
+    strategy = kinds.strategy_of("Pod")
+    strategy.prepare_for_update(kinds.context_of("Pod", "status"), after, before)
+    texts = [error.text() for error in strategy.check_status(after, before)]
+    why = f"status.{member}[0].state: Forbidden: may not be transitioned to non-terminated state"
+    assert texts == ([] if may_run_again else [why])

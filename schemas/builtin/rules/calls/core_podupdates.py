@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import addresses, podqos
+from inkube.schemas.builtin import addresses, podqos, podrestarts
 from inkube.schemas.builtin.podreferences import MIRROR
+from inkube.schemas.builtin.rules import gates
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.builtin.rules.calls.core_containers import APP_ARMOR_KEY
 from inkube.schemas.builtin.rules.frames import Frame
@@ -429,46 +430,59 @@ def is_bound(frame: Frame) -> bool:
 
 
 def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Yield errors for terminated containers that run again, unless the policy restarts them."""
-    policy = _before(frame)["spec"].get("restartPolicy")
-    return _transitions(value, path, frame, policy)
+    """Yield errors for terminated containers that run again, unless a policy restarts them
+    (ValidateContainerStateTransition)."""
+    return _transitions(value, path, frame, "containers")
 
 
 def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
     """Yield errors for terminated init containers that run again, except sidecars and those that
-    the policy restarts."""
-    spec = _before(frame)["spec"]
-    containers = spec.get("initContainers") or ()
-    sidecars = {one["name"] for one in containers if one.get("restartPolicy") == "Always"}
-    return _transitions(value, path, frame, spec.get("restartPolicy"), sidecars)
+    a policy restarts."""
+    return _transitions(value, path, frame, "initContainers")
 
 
 def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
     """Yield errors for terminated ephemeral containers that run again, because they
     never restart."""
-    return _transitions(value, path, frame, "Never")
+    for index, _ in _running_again(value, path, frame):
+        yield _ran_again(path, index)
 
 
 def _transitions(
-    value: list[Object] | None,
-    path: str,
-    frame: Frame,
-    policy: str | None,
-    skipped: set[str] | frozenset[str] = frozenset(),
+    value: list[Object] | None, path: str, frame: Frame, member: str
 ) -> Iterator[FieldError]:
-    if policy == "Always":
+    spec = _before(frame)["spec"]
+    if podrestarts.can_restart_all(spec):
         return
-    now = {one.get("name"): one for one in value or ()}
-    before = (frame.old or {}).get(path.rpartition(".")[2]) or ()
-    for index, old in enumerate(before):
-        terminated = (old.get("state") or {}).get("terminated")
-        if terminated is None or (terminated.get("exitCode", 0) and policy == "OnFailure"):
-            continue
+    policy = spec.get("restartPolicy", "")
+    containers = {one["name"]: one for one in spec.get(member) or ()}
+    knows_rules = gates.is_on("ContainerRestartRules", frame.minor) or any(
+        one.get("restartPolicy") for one in spec["containers"]
+    )
+    unknown: Object | None = None if knows_rules else {}
+    for index, old in _running_again(value, path, frame):
+        container = containers.get(old.get("name", ""), unknown)
+        code = old["state"]["terminated"].get("exitCode", 0)
+        if container is None or not podrestarts.action(container, policy, code):
+            yield _ran_again(path, index)
+
+
+def _running_again(
+    value: list[Object] | None, path: str, frame: Frame
+) -> Iterator[tuple[int, Object]]:
+    """Yield the old statuses of containers that were terminated and are not any more, with their
+    indexes."""
+    now = {one.get("name"): one.get("state") or {} for one in value or ()}
+    for index, old in enumerate((frame.old or {}).get(path.rpartition(".")[2]) or ()):
+        was = (old.get("state") or {}).get("terminated")
         new = now.get(old.get("name"))
-        if new is None or old.get("name") in skipped or (new.get("state") or {}).get("terminated"):
-            continue
-        why = "may not be transitioned to non-terminated state"
-        yield fielderrors.forbidden(f"{path}[{index}].state", why)
+        if was is not None and new is not None and new.get("terminated") is None:
+            yield index, old
+
+
+def _ran_again(path: str, index: int) -> FieldError:
+    why = "may not be transitioned to non-terminated state"
+    return fielderrors.forbidden(f"{path}[{index}].state", why)
 
 
 def is_claimed(frame: Frame) -> bool:
