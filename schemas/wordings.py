@@ -22,6 +22,7 @@ from inkube.schemas.golang import DecodeError, gotext
 from inkube.schemas.gotypes import table
 from inkube.schemas.lazyproperty import cached_property
 from inkube.schemas.meta import GVK, GVR, canonical_api_version
+from inkube.schemas.metadata import objectmeta
 from inkube.schemas.objects import Object
 from inkube.schemas.selectors import format_selector
 from inkube.schemas.served import Served
@@ -47,6 +48,10 @@ def type_is_no_list(go_type: str) -> StatusError:
 def _package(group: str) -> str:
     """Return the package of a group's internal types. Events have the same types in both groups."""
     return "core" if group in ("", "events.k8s.io") else group.partition(".")[0]
+
+
+_OF_THE_SERVER = ("creationTimestamp", "deletionTimestamp")
+"""Metadata that an update takes from the stored object."""
 
 
 class Wording:
@@ -160,7 +165,7 @@ class Wording:
             )
         return []
 
-    def check_kept_type(self, served: Served, obj: Object, subresource: str) -> None:
+    def check_kept_type(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Check that a decoded patched object still has the type of the path. A write of the status
         loses another type later. Raises StatusError 422, or 500 without a version."""
         version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
@@ -179,8 +184,12 @@ class Wording:
             if found != own
         ]
         if errors:
-            name = obj["metadata"].get("name") or ""
-            raise status.invalid(GVK.of(version, kind).group, kind, name, errors)
+            meta, before = obj["metadata"], old["metadata"]
+            kept = {name: before[name] for name in _OF_THE_SERVER if name in before}
+            meta = {**meta, **kept, "uid": meta.get("uid") or before["uid"]}
+            namespaced, name = served.definition.namespaced, meta.get("name") or ""
+            first = objectmeta.validate_before_update(meta, before, namespaced=namespaced)
+            raise status.invalid(GVK.of(version, kind).group, kind, name, first + errors)
 
     def refusal(self, error: StatusError) -> StatusError:
         """Return the error with the texts of this wording; may change it in place."""
@@ -366,7 +375,7 @@ class _Kubernetes(Wording):
         """Give the object the type that Go decodes the patched text into, a kind of the scheme."""
         return decoding.settle_patched_type(obj, served.gvk, served.definition.minor)
 
-    def check_kept_type(self, served: Served, obj: Object, subresource: str) -> None:
+    def check_kept_type(self, served: Served, obj: Object, old: Object, subresource: str) -> None:
         """Decoding has given it the type already."""
 
     def check_admitted_type(self, served: Served, obj: Object) -> None:

@@ -74,7 +74,8 @@ def accept(
         write.warn(text)
     intake.check_namespace(request, obj)
     intake.check_name(request, obj)
-    request.resource.wording.check_kept_type(request.served, obj, request.subresource)
+    assert write.old is not None, "only an apply creates an object"
+    request.resource.wording.check_kept_type(request.served, obj, write.old, request.subresource)
     return obj
 
 

@@ -205,13 +205,13 @@ class CustomStrategy(Strategy):
     def validate_update(self, context: Context, obj: Object, old: Object) -> list[FieldError]:
         served, subresource = context.served, context.subresource
         only_status = subresource == "status"
-        wrong_kind = _kind_errors(served, obj)
+        wrong_kind, metadata = _kind_errors(served, obj), (obj["metadata"], old["metadata"])
+        namespaced = served.definition.namespaced
         if wrong_kind:
-            errors = wrong_kind + served.schema.other_errors(obj, old)
+            errors = objectmeta.validate_before_update(*metadata, namespaced=namespaced)
+            errors += wrong_kind + served.schema.other_errors(obj, old)
         else:
-            errors = objectmeta.validate_update(
-                obj["metadata"], old["metadata"], namespaced=served.definition.namespaced
-            )
+            errors = objectmeta.validate_update(*metadata, namespaced=namespaced)
             judge = served.schema.validate_status if only_status else served.schema.validate
             errors += judge(obj, old)
             errors += _scale_errors(served, obj, only_status=only_status)

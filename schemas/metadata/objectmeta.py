@@ -70,6 +70,13 @@ def validate_changes(meta: Meta, old: Meta, *, path: str = "metadata") -> list[F
     return errors
 
 
+def validate_before_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
+    """Return the errors of rest.BeforeUpdate for metadata, which come before those of a
+    strategy."""
+    common = validate(meta, namespaced=namespaced, name_check=names.path_segment)
+    return common + validate_changes(meta, old)
+
+
 def validate_update(meta: Meta, old: Meta, *, namespaced: bool) -> list[FieldError]:
     """Return all errors of rest.BeforeUpdate and the strategy of a custom resource for metadata."""
     changes = validate_changes(meta, old)

@@ -123,6 +123,21 @@ async def test_the_patch_of_a_status_with_another_type_drops_the_owners(ask, pat
     assert len(answer["metadata"].get("managedFields", ())) == owners
 
 
+@pytest.mark.parametrize("type", [{"kind": "Ship"}, {"apiVersion": "example.com/v9"}])
+async def test_an_update_with_another_type_has_the_errors_of_its_metadata_first(ask, type):
+    stored = await ask("POST", BOATS, boat())
+    wrong = {"labels": {"$a": "b"}, "creationTimestamp": "2020-01-01T00:00:00Z"}
+    [member] = type
+    media = {"Content-Type": "application/merge-patch+json"}
+    answer = await ask("PATCH", f"{BOATS}/a", {"metadata": wrong, **type}, **media)
+    assert (answer.status, answer.fields) == (422, sorted([*2 * ["metadata.labels"], member]))
+    if member == "kind":
+        answer = await ask(
+            "PUT", f"{BOATS}/a", boat(metadata={**stored["metadata"], **wrong}, **type)
+        )
+        assert (answer.status, answer.fields) == (422, ["kind", *2 * ["metadata.labels"]])
+
+
 @pytest.mark.parametrize("kind", ["Boat", "Ship"])
 async def test_a_dropped_part_of_another_type_drops_the_owners(ask, kind):
     stored = await ask("POST", BOATS, boat())
