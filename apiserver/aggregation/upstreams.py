@@ -6,6 +6,7 @@ kube-aggregator/pkg/apiserver/handler_proxy.go.
 
 import ssl
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import aiohttp
@@ -55,19 +56,16 @@ class Upstream:
         self._services = services
         self._identity = identity
         self._path = path
-        self._is_closed = False
+        self._connections = http.dialing.Connections(partial(_session, path))
 
     async def close(self) -> None:
         """Close every connection. Later requests are refused, such as those of a check that still
         runs."""
-        self._is_closed = True
-        session = self.__dict__.pop("_session", None)
-        if session is not None:
-            await session.close()
+        await self._connections.close()
 
     def base(self) -> str:
         """Return scheme, host and port of an address of the server. Raises UnreachableError."""
-        if self._is_closed:
+        if self._connections.is_closed:
             raise UnreachableError("the APIService has changed or is deleted")
         if self._path:
             return IN_PROCESS
@@ -95,16 +93,7 @@ class Upstream:
             if self._registration.service is not None and not self._registration.url:
                 options["server_hostname"] = self._registration.service.host
         url = URL(base + target, encoded=True)
-        return self._session.request(method, url, allow_redirects=False, **options)
-
-    @cached_property
-    def _session(self) -> aiohttp.ClientSession:
-        connector: aiohttp.BaseConnector
-        if self._path:
-            connector = aiohttp.UnixConnector(self._path, limit=0)
-        else:
-            connector = aiohttp.TCPConnector(limit=0)  # each client of this server can have a watch
-        return session(connector)
+        return self._connections.session.request(method, url, allow_redirects=False, **options)
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
@@ -121,3 +110,10 @@ class Upstream:
         made.verify_mode = ssl.CERT_NONE
         self._identity().configure(made)
         return made
+
+
+def _session(path: str) -> aiohttp.ClientSession:
+    """Return what sends requests to a server, over the Unix socket at `path` if it is not empty."""
+    if path:
+        return session(aiohttp.UnixConnector(path, limit=0))
+    return session(aiohttp.TCPConnector(limit=0))  # each client of this server can have a watch

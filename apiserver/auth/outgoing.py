@@ -33,7 +33,7 @@ class Outgoing:
 
     def __init__(self, release: releases.Release = releases.NEWEST) -> None:
         headers = {"User-Agent": f"kube-apiserver/{release} (inkube)"}
-        self._connections = http.dialing.Connections(headers)
+        self._connections = http.dialing.Connections.with_headers(headers)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -5,8 +5,9 @@ Used for calls of webhooks and aggregated API servers.
 
 import base64
 import ssl
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
 
 import aiohttp
 
@@ -55,27 +56,33 @@ def verify_as_go(context: ssl.SSLContext) -> None:
 
 
 class Connections:
-    """The connections of a client of other servers, opened by its first call and closed once."""
+    """The connections of a client of other servers, opened by its first call and closed once.
+    `make` returns what sends the requests."""
 
-    def __init__(self, headers: Mapping[str, str]) -> None:
-        self._headers = headers
+    def __init__(self, make: Callable[[], aiohttp.ClientSession]) -> None:
+        self._make = make
         self._session: aiohttp.ClientSession | None = None
-        self._is_closed = False
+        self.is_closed = False
+
+    @classmethod
+    def with_headers(cls, headers: Mapping[str, str]) -> Self:
+        """Return the connections of a client that sends these headers, without a time limit."""
+        unlimited = aiohttp.ClientTimeout()
+        return cls(partial(aiohttp.ClientSession, headers=headers, timeout=unlimited))
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """What sends requests with the headers. Raises ConnectionError after `close`: nobody would
-        close connections that are opened then."""
-        if self._is_closed:
+        """What sends the requests. Raises ConnectionError after `close`: nobody would close
+        connections that are opened then."""
+        if self.is_closed:
             raise ConnectionError("the server has stopped")
         if self._session is None:
-            unlimited = aiohttp.ClientTimeout()
-            self._session = aiohttp.ClientSession(headers=self._headers, timeout=unlimited)
+            self._session = self._make()
         return self._session
 
     async def close(self) -> None:
         """Close all connections."""
-        self._is_closed = True
+        self.is_closed = True
         if self._session is not None:
             await self._session.close()
 

@@ -51,7 +51,7 @@ class WebhookCaller:
         self._services = services
         self._loopback = loopback
         headers = {**_HEADERS, "User-Agent": f"kube-apiserver/{release} (inkube)"}
-        self._connections = http.dialing.Connections(headers)
+        self._connections = http.dialing.Connections.with_headers(headers)
 
     async def close(self) -> None:
         """Close all connections."""
