@@ -19,57 +19,91 @@ from inkube.schemas.objects import Empty, Object
 from inkube.schemas.status import StatusError
 
 
-def accept(
-    write: Write,
-    obj: Object,
-    of_patch: list[str],
-    *,
-    unpacked: "Callable[[], builtin.memberorder.Unpacked] | None" = None,
-    remainder: Callable[[], str] | None = None,
-) -> Object:
-    """Type, prune and default the result of a patch, and return it. Raises StatusError 422.
+class PatchedText:
+    """The text of a patched object, as refusals show it. The errors of a JSON or merge patch have
+    its order: upstream decodes it (jsonPatcher)."""
 
-    `of_patch` are the strict errors of the patch itself. `remainder`, for strategic patches only,
-    returns the text that refusals show. Other refusals show the patched text, in which `unpacked`
-    objects are sorted. Errors of Go types have the order of that text; unknown fields are sorted by
-    their texts after a strategic patch (converter.go, FromUnstructuredWithValidation). Follows
-    jsonPatcher and smpPatcher of handlers/patch.go.
-    """
-    request = write.request
-    before = b"" if remainder else gojson.written(obj)  # decoding changes the object
-    has_messages = request.resource.wording.has_messages
+    is_decoded = True
+    """Whether upstream decodes the object from a text; else it is restored from a map."""
 
-    def in_order() -> Object:
+    def __init__(
+        self, write: Write, obj: Object, unpacked: "Callable[[], builtin.memberorder.Unpacked]"
+    ) -> None:
+        """`unpacked` returns the objects that the patch unpacks."""
+        self._write = write
+        self._unpacked = unpacked
+        self._text = gojson.written(obj)  # decoding changes the object
+
+    def text(self) -> str:
+        """Return the text that refusals show."""
+        if not self._write.request.resource.wording.has_messages:
+            return gotext.compact_json(self._ordered())
+        return gotext.escaped_html(gojson.written(self._ordered()).decode())
+
+    def first(self, error: DecodeError) -> DecodeError:
+        """Return the error of the first wrong value, which Go reports. `error` is that of any."""
+        try:
+            intake.decode(self._write.request, self._ordered())
+        except DecodeError as first:
+            return first
+        return error
+
+    def in_order(self, unknown: list[str]) -> list[str]:
+        """Return the texts for unknown fields in the order of the object."""
+        found = intake.decode(self._write.request, self._ordered())[1]
+        return found if sorted(found) == sorted(unknown) else unknown
+
+    def _ordered(self) -> Object:
         """Return the object with its members in the order of upstream's text."""
-        value: Object = gojson.loads(before, texts=True)
-        if not has_messages or write.old is None:
+        value: Object = gojson.loads(self._text, texts=True)
+        request, old = self._write.request, self._write.old
+        if not request.resource.wording.has_messages or old is None:
             return value
-        new = unpacked() if unpacked else builtin.memberorder.Unpacked()
-        ordered: Object = builtin.memberorder.patched(write.old, value, new, request.served.gvk)
+        ordered: Object = builtin.memberorder.patched(
+            old, value, self._unpacked(), request.served.gvk
+        )
         return ordered
 
-    def whole() -> str:
-        if remainder:
-            return remainder()
-        if not has_messages:
-            return gotext.compact_json(in_order())
-        return gotext.escaped_html(gojson.written(in_order()).decode())
 
+class Remainder:
+    """What the merge has left of a strategic patch, as refusals show it. The merged map is restored
+    (smpPatcher), and unknown fields are sorted by their texts (converter.go,
+    FromUnstructuredWithValidation)."""
+
+    is_decoded = False
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self.text = text
+
+    def first(self, error: DecodeError) -> DecodeError:
+        """Return the error: it is that of the first value in the order of Go's structs."""
+        return error
+
+    def in_order(self, unknown: list[str]) -> list[str]:
+        """Return the texts for unknown fields, sorted."""
+        return sorted(unknown)
+
+
+def accept(
+    write: Write, obj: Object, of_patch: list[str], shown: PatchedText | Remainder
+) -> Object:
+    """Type, prune and default the result of a patch, and return it. `of_patch` are the strict
+    errors of the patch itself. Raises StatusError 422."""
+    request = write.request
     try:
-        of_type = _settle_type(request, obj, by_text=remainder is None)
+        of_type = _settle_type(request, obj, by_text=shown.is_decoded)
     except DecodeError as error:
-        raise patch_refusal(whole(), error.text) from error
+        raise patch_refusal(shown.text(), error.text) from error
     try:
-        obj, found, write.empties = _decode(request, obj, restored=remainder is not None)
+        obj, found, write.empties = _decode(request, obj, restored=not shown.is_decoded)
     except DecodeError as error:
-        first = error if remainder else _first_error(request, in_order(), error)
-        raise patch_refusal(whole(), first.text) from error
-    if len(found) > 1 and has_messages:
-        found = sorted(found) if remainder else _in_order(request, in_order(), found)
+        raise patch_refusal(shown.text(), shown.first(error).text) from error
+    if len(found) > 1 and request.resource.wording.has_messages:
+        found = shown.in_order(found)
     found = [*of_type, *found]
     strict = [] if request.options.validation == "Ignore" else [*of_patch, *found]
     if strict and request.options.validation == "Strict":
-        raise patch_refusal(whole(), decoding.strict_text(strict))
+        raise patch_refusal(shown.text(), decoding.strict_text(strict))
     for text in strict:
         write.warn(text)
     intake.check_namespace(request, obj)
@@ -125,19 +159,3 @@ def _decode(
 
 
 _OF_METADATA = '"metadata.'
-
-
-def _first_error(request: Request, ordered: Object, error: DecodeError) -> DecodeError:
-    """Return the error of the first wrong value in a text with this order, which Go reports.
-    `error` is that of any value."""
-    try:
-        intake.decode(request, ordered)
-    except DecodeError as first:
-        return first
-    return error
-
-
-def _in_order(request: Request, ordered: Object, unknown: list[str]) -> list[str]:
-    """Return the texts for unknown fields in the order of an object."""
-    found = intake.decode(request, ordered)[1]
-    return found if sorted(found) == sorted(unknown) else unknown

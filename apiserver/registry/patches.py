@@ -41,8 +41,8 @@ class MergePatch(Update):
 
     def _accepted(self, write: Write, old: Object, new: Object, unknown: list[str]) -> Object:
         """Return the result of the patch, typed and defaulted. Raises StatusError."""
-        strict = self.strict(unknown)
-        return patched.accept(write, new, strict, unpacked=lambda: self._unpacked(old))
+        shown = patched.PatchedText(write, new, lambda: self._unpacked(old))
+        return patched.accept(write, new, self.strict(unknown), shown)
 
     def _unpacked(self, old: Object) -> "builtin.memberorder.Unpacked":
         """Return the objects that the patch unpacks."""
@@ -85,7 +85,7 @@ class StrategicPatch(MergePatch):
         def remainder() -> str:
             return self.text(write.request, old, new, write.request.served.gvk)
 
-        return patched.accept(write, new, self.strict(unknown), remainder=remainder)
+        return patched.accept(write, new, self.strict(unknown), patched.Remainder(remainder))
 
 
 def _schema_of(request: Request) -> Object:
