@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from inkube.schemas import fielderrors, quantity
 from inkube.schemas.builtin import addresses, podqos, podrestarts
 from inkube.schemas.builtin.podreferences import MIRROR
-from inkube.schemas.builtin.rules import gates
 from inkube.schemas.builtin.rules.calls import core_pods
 from inkube.schemas.builtin.rules.calls.core_containers import APP_ARMOR_KEY
 from inkube.schemas.builtin.rules.frames import Frame
@@ -429,16 +428,20 @@ def is_bound(frame: Frame) -> bool:
     return bool(_before(frame)["spec"].get("nodeName") and frame.obj.get("nominatedNodeName"))
 
 
-def ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
+def ended(
+    policies: str, value: list[Object] | None, path: str, frame: Frame
+) -> Iterator[FieldError]:
     """Yield errors for terminated containers that run again, unless a policy restarts them
-    (ValidateContainerStateTransition)."""
-    return _transitions(value, path, frame, "containers")
+    (ValidateContainerStateTransition). `policies`: `all` if containers can have their own, `some`
+    before the gate ContainerRestartRules was on, when only a container that has one shows it."""
+    return _transitions(policies, value, path, frame, "containers")
 
 
-def init_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
-    """Yield errors for terminated init containers that run again, except sidecars and those that
-    a policy restarts."""
-    return _transitions(value, path, frame, "initContainers")
+def init_ended(
+    policies: str, value: list[Object] | None, path: str, frame: Frame
+) -> Iterator[FieldError]:
+    """Yield the same errors for init containers, except sidecars."""
+    return _transitions(policies, value, path, frame, "initContainers")
 
 
 def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iterator[FieldError]:
@@ -449,17 +452,15 @@ def ephemeral_ended(value: list[Object] | None, path: str, frame: Frame) -> Iter
 
 
 def _transitions(
-    value: list[Object] | None, path: str, frame: Frame, member: str
+    policies: str, value: list[Object] | None, path: str, frame: Frame, member: str
 ) -> Iterator[FieldError]:
     spec = _before(frame)["spec"]
     if podrestarts.can_restart_all(spec):
         return
     policy = spec.get("restartPolicy", "")
     containers = {one["name"]: one for one in spec.get(member) or ()}
-    knows_rules = gates.is_on("ContainerRestartRules", frame.minor) or any(
-        one.get("restartPolicy") for one in spec["containers"]
-    )
-    unknown: Object | None = None if knows_rules else {}
+    has_own = policies == "all" or any(one.get("restartPolicy") for one in spec["containers"])
+    unknown: Object | None = None if has_own else {}
     for index, old in _running_again(value, path, frame):
         container = containers.get(old.get("name", ""), unknown)
         code = old["state"]["terminated"].get("exitCode", 0)
