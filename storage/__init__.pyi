@@ -30,6 +30,7 @@ from inkube.storage.sql.log import SqlLog as SqlLog
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log
+from inkube.storage.sql.sqlite import stop_threads as stop_threads
 from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
 from inkube.storage.store import Page as Page

@@ -298,8 +298,8 @@ class Store(BaseStore):
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         try:
+            await asyncio.gather(*tasks, return_exceptions=True)
             await self._writer.close()
         finally:
             self._cache.close()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any
 
+from inkube import storage
 from inkube.apiserver.http import GRACE_SECONDS
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -28,7 +29,10 @@ else:
 def run(main: Coroutine[Any, Any, None]) -> None:
     """Run a server to its end, in a process that contains nothing else."""
     sys.setswitchinterval(SWITCH)
-    _run(main)
+    try:
+        _run(main)
+    finally:
+        storage.stop_threads()
 
 
 class Stop:

@@ -91,9 +91,13 @@ class SqlLog:
 
     async def close(self) -> None:
         """Close both connections and the database. Can be called twice."""
-        await self._front.close()
-        await self._past.close()
-        await self._database.close()
+        try:
+            await self._front.close()
+        finally:
+            try:
+                await self._past.close()
+            finally:
+                await self._database.close()
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
