@@ -13,10 +13,14 @@ _BREAKS = re.compile(rb"[\r\n]*")
 
 def canonical(text: str) -> str:
     """Return the text without line breaks. Raises DecodeError with Go's text."""
+    return encoded(_decode(text))
+
+
+def _decode(text: str) -> bytes:
     data = _decoded(text.replace("\r", "").replace("\n", ""))
     if data is None:
         raise DecodeError(f"illegal base64 data at input byte {_place(text.encode())}")
-    return encoded(data)
+    return data
 
 
 def _decoded(text: str) -> bytes | None:
@@ -35,7 +39,7 @@ def encoded(data: bytes) -> str:
 
 def decode_url(text: str) -> bytes:
     """Return the bytes of a text with the alphabet for URLs. Raises DecodeError with Go's text."""
-    return base64.b64decode(canonical(text.translate(_URL_SAFE)))
+    return _decode(text.translate(_URL_SAFE))
 
 
 def _place(text: bytes) -> int:
