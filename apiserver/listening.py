@@ -14,6 +14,7 @@ from functools import partial
 
 from aiohttp import web
 
+from inkube import storage
 from inkube.apiserver import auth, http, workers
 from inkube.apiserver.access import security
 from inkube.apiserver.auth import Certificate
@@ -82,7 +83,8 @@ async def open_listener(
     intake = None
     if worker is None:
         for each in sites.listen(await _addresses(options.host, options.port)):
-            await _start(sites.Site(runner, each, tls))
+            # to its end: asyncio would lose a server that listens
+            await storage.run_to_end(sites.Site(runner, each, tls).start())
         host, port = runner.addresses[0][:2]
         door = selfcheck.internet(runner.addresses[0], tls=tls is not None)
     else:
@@ -123,16 +125,6 @@ def _release(server: Server, startup_handler: StartupHandler) -> None:
     without this cycle, a test's server leaves little to the garbage collector."""
     server.request_handler = startup_handler
     startup_handler.clear_app()
-
-
-async def _start(opened: web.BaseSite) -> None:
-    """Start a site, also to the end when cancelled: asyncio would lose a server that listens."""
-    starting = asyncio.ensure_future(opened.start())
-    try:
-        await asyncio.shield(starting)
-    except asyncio.CancelledError:
-        await starting
-        raise
 
 
 async def _addresses(host: str, port: int) -> Sequence[sites.AddressInfo]:

@@ -15,13 +15,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self, TypeVar, Unpack
 
+from inkube import storage
 from inkube.apiserver import listening, sources, workers
 from inkube.apiserver.access import Security
 from inkube.apiserver.client import InProcessClient
 from inkube.apiserver.configuration import Options
 from inkube.apiserver.discovery import Stage
 from inkube.apiserver.faults import Faults
-from inkube.apiserver.http import STOP_SECONDS
+from inkube.apiserver.http import STOP_SECONDS, Grace
 from inkube.apiserver.keywords import OptionValues
 from inkube.apiserver.listening import Listener
 from inkube.apiserver.registry import Registry, Resources
@@ -119,9 +120,9 @@ class APIServer:
 
     async def _close(self, within: float = STOP_SECONDS) -> None:
         self._life.is_open = False
-        if self._life.listener is not None:
-            self._life.listener.server.stop_seconds = within
-        await self._stack.aclose()
+        grace = Grace() if self._life.listener is None else self._life.listener.server.grace
+        grace.seconds = within
+        await storage.run_to_end(self._stack.aclose(), on_cancelled=grace.end)
 
     async def settled(self, within: float = 60.0) -> None:
         """Wait until every controller of this server has read the newest revision and is idle.

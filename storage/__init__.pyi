@@ -9,6 +9,7 @@ from inkube.storage import store as store
 from inkube.storage import wholefiles as wholefiles
 from inkube.storage import writes as writes
 from inkube.storage.attachments import Attachments as Attachments
+from inkube.storage.cancellation import run_to_end as run_to_end
 from inkube.storage.compaction import CompactionOptions as CompactionOptions
 from inkube.storage.durations import BUCKETS as BUCKETS
 from inkube.storage.durations import Durations as Durations
@@ -30,7 +31,6 @@ from inkube.storage.sql.log import SqlLog as SqlLog
 from inkube.storage.sql.postgresql import postgresql_log as postgresql_log
 from inkube.storage.sql.sqlite import SqliteOptions as SqliteOptions
 from inkube.storage.sql.sqlite import sqlite_log as sqlite_log
-from inkube.storage.sql.sqlite import stop_threads as stop_threads
 from inkube.storage.store import BaseStore as BaseStore
 from inkube.storage.store import Following as Following
 from inkube.storage.store import Page as Page

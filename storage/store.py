@@ -23,6 +23,7 @@ from typing import NamedTuple, Self
 from inkube.storage import writes
 from inkube.storage.backlog import Backlog
 from inkube.storage.cache import Cache, CacheOptions
+from inkube.storage.cancellation import run_to_end
 from inkube.storage.columns import Columns
 from inkube.storage.compaction import CompactionOptions, Compactor
 from inkube.storage.durations import Durations
@@ -295,6 +296,9 @@ class Store(BaseStore):
     async def close(self) -> None:
         """Commit waiting writes, end every subscription, and close the log. Can be called twice."""
         self._open = False
+        await run_to_end(self._close())
+
+    async def _close(self) -> None:
         tasks, self._tasks = self._tasks, []
         for task in tasks:
             task.cancel()

@@ -20,6 +20,9 @@ from inkube.apiserver.http.budget import Budget as Budget
 from inkube.apiserver.http.cors import Origins as Origins
 from inkube.apiserver.http.encodings import compression as compression
 from inkube.apiserver.http.encodings import yamls as yamls
+from inkube.apiserver.http.grace import GRACE_SECONDS as GRACE_SECONDS
+from inkube.apiserver.http.grace import STOP_SECONDS as STOP_SECONDS
+from inkube.apiserver.http.grace import Grace as Grace
 from inkube.apiserver.http.guards import Guard as Guard
 from inkube.apiserver.http.guards import is_loopback as is_loopback
 from inkube.apiserver.http.guards import too_many_requests as too_many_requests
@@ -42,8 +45,6 @@ from inkube.apiserver.http.options import read_delete_options as read_delete_opt
 from inkube.apiserver.http.options import read_list_options as read_list_options
 from inkube.apiserver.http.options import read_timeout as read_timeout
 from inkube.apiserver.http.options import read_write_options as read_write_options
-from inkube.apiserver.http.plain import GRACE_SECONDS as GRACE_SECONDS
-from inkube.apiserver.http.plain import STOP_SECONDS as STOP_SECONDS
 from inkube.apiserver.http.plain import Connection as Connection
 from inkube.apiserver.http.plain import Server as Server
 from inkube.apiserver.http.plain import deciding as deciding

@@ -21,19 +21,13 @@ from aiohttp import __version__, web
 
 from inkube.apiserver.http import unknownmethods
 from inkube.apiserver.http.budget import HIGH_WATER, Budget, abort
+from inkube.apiserver.http.grace import Grace
 from inkube.apiserver.http.httprequest import Request
 from inkube.apiserver.http.unknownmethods import KNOWN
 
 logger = logging.getLogger(__name__)
 
 UNSENT = 128 * 1024  # unsent bytes in the system's buffer; Linux would buffer megabytes
-STOP_SECONDS = 1.5
-"""The limit for running requests when a server in another program stops."""
-GRACE_SECONDS = 60.0
-"""The limit when a process that only serves stops; kube-apiserver's --request-timeout."""
-_QUIET_SECONDS = 1.0
-"""The seconds of a stop that need no explanation."""
-
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _UNSENT_OPTION: Final[int | None] = getattr(socket, "TCP_NOTSENT_LOWAT", None)
 
@@ -56,8 +50,8 @@ class Server(web.Server):
         self.budget = budget
         self.settings = settings
         self.loop = asyncio.get_running_loop()
-        self.stop_seconds = STOP_SECONDS
-        """The limit for running requests when the server stops."""
+        self.grace = Grace()
+        """The time for running requests when the server stops."""
         self.is_stopping = False
         """Whether new connections are closed at once."""
         self._ends: set[Callable[[], None]] = set()
@@ -121,14 +115,13 @@ class Server(web.Server):
             connection.finish()
 
     async def shutdown(self, timeout: float | None = None) -> None:
-        """Wait for running requests, at most `stop_seconds`, and end the others."""
+        """Wait for running requests as long as `grace` allows, and end the others."""
         connections = self.connections
         running = {each.task for each in connections if each.task is not None}
         await asyncio.gather(*self._accepting, return_exceptions=True)
         try:
-            await _wait(running, self.stop_seconds)
+            await self.grace.wait(running)
         finally:
-            self.stop_seconds = 0.0  # also for a second call, after this one was cancelled
             for each in connections:
                 if each.transport is not None:
                     each.transport.abort()
@@ -154,15 +147,6 @@ def guarded(callback: Callback) -> Callback:
             connection.fail(error)
 
     return call
-
-
-async def _wait(running: set[asyncio.Task[Any]], seconds: float) -> None:
-    """Wait until all tasks have ended, for a limited time."""
-    if running:
-        _, running = await asyncio.wait(running, timeout=min(seconds, _QUIET_SECONDS))
-    if running and seconds > _QUIET_SECONDS:
-        logger.info("waiting up to %d s for running requests: %d", seconds, len(running))
-        await asyncio.wait(running, timeout=seconds - _QUIET_SECONDS)
 
 
 class deciding:  # noqa: N801 # used as a function; a generator takes three times as long

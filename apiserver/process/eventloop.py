@@ -7,7 +7,6 @@ import sys
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from typing import Any
 
-from inkube import storage
 from inkube.apiserver.http import GRACE_SECONDS
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -29,10 +28,7 @@ else:
 def run(main: Coroutine[Any, Any, None]) -> None:
     """Run a server to its end, in a process that contains nothing else."""
     sys.setswitchinterval(SWITCH)
-    try:
-        _run(main)
-    finally:
-        storage.stop_threads()
+    _run(main)
 
 
 class Stop:

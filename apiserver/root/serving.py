@@ -317,13 +317,9 @@ async def _join_workers(
     origins = Origins((), protects=False)
     forwarded_app = App(application.forwarded(workers.ForwardedAccess(), flows, origins))
     server = webserver.server(forwarded_app, origins, parts.core.listener.budget, options.http)
+    server.grace = parts.core.listener.server.grace
     runner = await workers.start_runner(options.worker, server)
-
-    async def end_forwarded() -> None:
-        server.stop_seconds = parts.core.listener.server.stop_seconds
-        await runner.cleanup()
-
-    stack.push_async_callback(end_forwarded)
+    stack.push_async_callback(runner.cleanup)
     await selfcheck.check(server, selfcheck.unix(str(options.worker.socket_path(os.getpid()))))
     model_groups = (
         kind.definition.group for module in parts.start_modules for kind in module.kinds

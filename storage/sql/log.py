@@ -8,11 +8,12 @@ import asyncio
 import logging
 import warnings
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from itertools import compress
 from typing import Any
 
+from inkube.storage.cancellation import run_to_end
 from inkube.storage.errors import Compacted, NewerSchema
 from inkube.storage.log import (
     EPOCH,
@@ -91,13 +92,12 @@ class SqlLog:
 
     async def close(self) -> None:
         """Close both connections and the database. Can be called twice."""
-        try:
-            await self._front.close()
-        finally:
-            try:
-                await self._past.close()
-            finally:
-                await self._database.close()
+        await run_to_end(self._close())
+
+    async def _close(self) -> None:
+        async with AsyncExitStack() as stack:  # each, also after an error of another
+            for each in (self._database, self._past, self._front):
+                stack.push_async_callback(each.close)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:

@@ -9,7 +9,6 @@ processes share, so the few microseconds cost less than a call to the driver's t
 import asyncio
 import contextlib
 import sqlite3
-import weakref
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from typing import Any, Literal
 import aiosqlite
 
 from inkube.storage import alarms, files, soundness, wal
+from inkube.storage.cancellation import run_to_end
 from inkube.storage.errors import Locked, LogError, NotOurs, Unavailable
 from inkube.storage.log import Head, Record, Rows, digest
 from inkube.storage.sql import statements
@@ -347,29 +347,16 @@ class SqliteDatabase:
             self._presence.forget()
 
 
-_OPEN: weakref.WeakSet[aiosqlite.Connection] = weakref.WeakSet()
-"""The connections of this process. Each has a thread, which a process waits for at its end."""
-
-
-def stop_threads() -> None:
-    """End the threads of connections that were not closed, when their event loop has ended: a
-    process would wait for them for good."""
-    while _OPEN:
-        _OPEN.pop().stop()
-
-
 async def _opened(name: str) -> aiosqlite.Connection:
     """Open a connection of the driver. A cancelled caller waits until the connection is open, and
     closes it: the thread of the driver reports to this event loop, which must not be closed before.
     """
     opening = asyncio.ensure_future(aiosqlite.connect(name, isolation_level=None))
     try:
-        driver = await asyncio.shield(opening)
-        _OPEN.add(driver)
-        return driver
+        return await run_to_end(opening)
     except asyncio.CancelledError:
         with contextlib.suppress(sqlite3.Error):
-            await (await opening).close()
+            await run_to_end((await opening).close())
         raise
 
 
@@ -525,8 +512,7 @@ class SqliteConnection:
 
     async def close(self) -> None:
         with contextlib.suppress(sqlite3.Error):
-            await self._driver.close()
-        _OPEN.discard(self._driver)
+            await run_to_end(self._driver.close())
         self._closed(self)
 
 

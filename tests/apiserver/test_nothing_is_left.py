@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import gc
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -13,31 +11,14 @@ import aiohttp
 import pytest
 from aggregated import GROUP, NAME, PREFIX
 from aiohttp import web
+from leftovers import left, still_open
 from patience import within
 
 from inkube import APIServer
 from inkube.controllers.core.apiservices import RESOURCE
 
-TURNS = 10
-"""Turns of the event loop until the last closed transport is gone."""
 LOCAL = "v1.local.example.com"
 SERVICES = "/api/v1/namespaces/default/services"
-
-
-def still_open() -> Iterator[str]:
-    """Yield each open session and transport, each task and each thread, without the daemons that
-    libraries start once in a process."""
-    gc.collect()
-    for each in gc.get_objects():
-        kind = type(each)
-        if issubclass(kind, aiohttp.ClientSession):
-            is_open = not each.closed
-        else:
-            is_open = issubclass(kind, asyncio.Transport) and not each.is_closing()
-        if is_open:
-            yield f"{kind.__name__} {id(each):x}"
-    yield from (f"task {task.get_name()}" for task in asyncio.all_tasks())
-    yield from (f"thread {each.name}" for each in threading.enumerate() if not each.daemon)
 
 
 async def answer(request: web.BaseRequest) -> web.StreamResponse:
@@ -101,9 +82,8 @@ SERVICE = {
 SECRET = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": "default"}}
 
 
-@pytest.mark.parametrize("is_cut", [False, True])
-async def test_a_stopped_server_leaves_nothing_open(is_cut: bool) -> None:
-    """With `is_cut`, its clients have disconnected before."""
+@pytest.mark.parametrize("end", ["stop", "clients disconnect before", "cancelled in every turn"])
+async def test_a_stopped_server_leaves_nothing_open(end: str) -> None:
     things = aggregated.Things()
     async with (
         backend() as port,
@@ -131,8 +111,13 @@ async def test_a_stopped_server_leaves_nothing_open(is_cut: bool) -> None:
             assert {each.status for each in streams} == {200}
             async with session.post(f"{server.url}/inkube/v1/fork", json={"name": "f"}) as made:
                 assert made.status == 200, await made.text()
-            if is_cut:
+            if end == "clients disconnect before":
                 await session.close()
+            if end == "cancelled in every turn":
+                stopping = asyncio.create_task(server.stop())
+                while not stopping.done():
+                    await asyncio.sleep(0)
+                    stopping.cancel()
         await session.close()
         assert await left(before) == before
 
@@ -148,13 +133,3 @@ async def test_a_check_of_another_server_ends_with_its_own() -> None:
                 if conditions[0].get("reason") == "Passed":
                     break
         assert await left(before) == before
-
-
-async def left(before: list[str]) -> list[str]:
-    """Return what is open, after the turns in which the last closed transports go."""
-    for _ in range(TURNS):
-        found = sorted(still_open())
-        if found == before:
-            break
-        await asyncio.sleep(0)
-    return found

@@ -248,13 +248,15 @@ class Server:
         self._port = int(first.rsplit(":", 1)[1])
 
     async def end(self, number: int = signal.SIGKILL) -> None:
-        """End it. Its workers notice this and end by themselves; `back` waits for that."""
+        """End it. Its workers notice this and end by themselves; `back` waits for that. Raises
+        TimeoutError."""
         if self.process is None:
             return
         self._orphans += self.pids[1:]
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.process.pid, number)  # asyncio has to reap the process
-        await self.process.wait()
+        async with asyncio.timeout(PATIENCE):
+            await self.process.wait()
 
     async def close(self) -> None:
         """End it with all its workers. Raises TimeoutError."""

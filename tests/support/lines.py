@@ -34,7 +34,7 @@ async def serving(
 ) -> AsyncIterator[tuple[int, Server]]:
     """Start a server; yields its port, and stops it at the end of the block."""
     server = webserver.server(handler, Origins((), protects=False), budget or Budget())
-    server.stop_seconds = stop_seconds
+    server.grace.seconds = stop_seconds
     runner = web.ServerRunner(server)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -78,6 +78,24 @@ async def test_other_forwarded_requests_are_answered() -> None:
         await stopping
 
 
+async def test_a_stop_that_is_cancelled_waits_for_no_request() -> None:
+    slow = Slow()
+    async with (
+        within(),
+        aiohttp.ClientSession() as session,
+        APIServer(aggregated={NAME: slow}) as server,
+    ):
+        asked = asyncio.ensure_future(session.post(f"{server.url}{PREFIX}/things"))
+        await slow.begun.wait()
+        stopping = asyncio.ensure_future(server.stop(LONG))
+        await refuses(server.port)
+        stopping.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await stopping
+        with pytest.raises(aiohttp.ClientConnectionError):
+            await asked
+
+
 async def test_a_forwarded_request_that_takes_too_long_is_504(monkeypatch: Any) -> None:
     monkeypatch.setattr(proxying, "REQUEST_SECONDS", 0.01)
     async with (
