@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import aiohttp
 import orjson
 
+from inkube.apiserver.watchdogs import Watchdog
 from inkube.schemas.meta import GVR
 from inkube.schemas.objects import Object
 
@@ -177,6 +178,7 @@ class Cluster:
             stderr=asyncio.subprocess.PIPE,
         )
         stack.push_async_callback(_end, process)
+        stack.callback(Watchdog(process.pid).close)
         output, errors = process.stdout, process.stderr
         assert output is not None, "it is a pipe"
         assert errors is not None, "it is a pipe"

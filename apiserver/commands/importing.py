@@ -16,6 +16,8 @@ from pathlib import Path
 
 import click
 
+from inkube.apiserver.watchdogs import Watchdog
+
 SECONDS = 30.0
 """The time limit of an import."""
 _COMMAND = "import-module"
@@ -53,8 +55,8 @@ def describe(error: BaseException) -> str:
 
 
 async def problem(name: str, folder: str) -> str:
-    """Import a module in another process, and return why it cannot be imported, or "". Cancelled,
-    it ends that process."""
+    """Import a module in another process, and return why it cannot be imported, or "". That process
+    ends if this is cancelled, and with this process."""
     mark = secrets.token_hex(16)
     process = await asyncio.create_subprocess_exec(
         *_program(name, folder, mark),
@@ -63,9 +65,10 @@ async def problem(name: str, folder: str) -> str:
         stderr=subprocess.PIPE,
     )
     try:
-        async with asyncio.timeout(SECONDS):
-            output = await _end_of(process.stderr)
-            code = await process.wait()
+        with contextlib.closing(Watchdog(process.pid)):
+            async with asyncio.timeout(SECONDS):
+                output = await _end_of(process.stderr)
+                code = await process.wait()
     except TimeoutError:
         return f"it was not imported within {SECONDS:g} s: is there an endless loop?"
     finally:

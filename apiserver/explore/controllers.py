@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from inkube.apiserver.watchdogs import Watchdog
+
 _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 _GROUP, _USER, _SYSTEM = 2, 11, 12
 """Members of `/proc/PID/stat` after the name of the program."""
@@ -56,7 +58,8 @@ class Controller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program, started in a new process group with KUBECONFIG in its environment."""
+    """A program, started in a new process group with KUBECONFIG in its environment. The group ends
+    with this process."""
 
     words: Sequence[str]
     folder: Path = field(default_factory=Path)
@@ -86,7 +89,11 @@ class Command:
                 )
             except OSError as error:
                 raise _unstarted(self, error) from error
-        return _Process(process)
+        try:
+            return _Process(process, Watchdog(-process.pid))
+        except OSError:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 def _unstarted(command: Command, error: OSError) -> OSError:
@@ -119,8 +126,9 @@ class Suite:
 
 
 class _Process:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, watchdog: Watchdog) -> None:
         self._process = process
+        self._watchdog = watchdog
         self._is_ended = False
 
     @property
@@ -138,6 +146,7 @@ class _Process:
 
     async def kill(self) -> None:
         self._signal(signal.SIGKILL)
+        self._watchdog.close()
         await self._process.wait()
 
     async def stop(self) -> None:

@@ -75,9 +75,11 @@ async def _ended(suite: Suite, kubeconfig: Path, output: Path, seconds: float) -
     """Run the command to its end. Returns "" if it ends with 0, else how it ended."""
     own = {"USE_EXISTING_CLUSTER": "true", **suite.environment}
     running = await Command(suite.words, suite.folder, own).start(kubeconfig, output)
-    await running.ended(patience.limit(seconds))
-    code = running.exit_code
-    await running.kill()
+    try:
+        await running.ended(patience.limit(seconds))
+        code = running.exit_code
+    finally:
+        await running.kill()
     if code is None:
         return f"the suite does not end in {seconds:.0f} s"
     return f"the suite fails, with exit code {code}" if code else ""

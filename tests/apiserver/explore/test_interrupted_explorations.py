@@ -1,6 +1,8 @@
-"""A signal ends an exploration, its controllers and its files, and keeps what was found."""
+"""A signal ends an exploration, its controllers and its files, and keeps what was found. After
+SIGKILL, the controllers end, too."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -30,6 +32,15 @@ for line in urllib.request.urlopen(core + "configmaps?watch=1"):
         header = {"Content-Type": "application/json"}
         urllib.request.urlopen(urllib.request.Request(core + "secrets", body, header))
 """
+HAS_CHILD = """
+import subprocess, sys
+
+sleeping = [sys.executable, "-c", "import time; time.sleep(1000)"]
+pipe = open(sys.argv[1] + "/pids", "w")  # both processes hold it open
+child = subprocess.Popen(sleeping, stdout=pipe)
+print(child.pid, file=pipe, flush=True)
+child.wait()
+"""
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
@@ -45,7 +56,8 @@ def started(tmp_path):
     running = []
 
     def start(*options):
-        command = [sys.executable, "-m", "inkube", "explore", "--objects", "object.yaml", *options]
+        options = options or ("--objects", "object.yaml")
+        command = [sys.executable, "-m", "inkube", "explore", *options]
         process = subprocess.Popen(
             [*command, "--", sys.executable, "controller.py", str(tmp_path)],
             cwd=tmp_path,
@@ -84,8 +96,24 @@ def test_a_signal_ends_the_controllers(started, tmp_path, number):
     check_nothing_is_left(tmp_path)
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGKILL", None)])
+@pytest.mark.parametrize("options", [("--objects", "object.yaml"), ("--suite",)])
+def test_children_of_a_controller_and_of_a_suite_end_with_an_exploration(
+    started, tmp_path, number, options
+):
+    (tmp_path / "controller.py").write_text(HAS_CHILD)
+    os.mkfifo(tmp_path / "pids")
+    process = started(*options)
+    with (tmp_path / "pids").open("rb", buffering=0) as pipe:
+        assert int(pipe.readline())
+        process.send_signal(number)
+        assert select.select([pipe], [], [], 60)[0], "a process holds it open"
+        assert pipe.read() == b"", "the end"
+
+
 def test_what_was_found_before_an_interrupt_is_reported_and_saved(started, tmp_path):
-    process = started("--only", "crash after create *", "--only", "5?? for *", "--output", "found")
+    plans = ("--only", "crash after create *", "--only", "5?? for *")
+    process = started("--objects", "object.yaml", *plans, "--output", "found")
     assert process.stderr is not None
     progress = []
     while not any("FAILED" in line for line in progress):
