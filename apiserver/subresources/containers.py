@@ -15,7 +15,7 @@ from inkube.apiserver import streaming
 from inkube.apiserver.auth import Authorizer, attributes, require
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import Query, httprequest
-from inkube.apiserver.registry import Registry, keys
+from inkube.apiserver.registry import Registry, Request, keys
 from inkube.apiserver.subresources import nodeless
 from inkube.schemas import status
 from inkube.schemas.golang import DecodeError, rfc3339, strconv, truthy
@@ -132,7 +132,7 @@ class PodStreams:
         request = exchange.request
         if exchange.http.method != "GET":
             raise _not_allowed()
-        query = _log_query(exchange.query, request.name)
+        query = _log_query(exchange.query, request)
         pod = self._registry.get(request).value
         container = nodeless.container_of(request, pod, exchange.query)
         logs = self._logs_of(pod, container)
@@ -315,7 +315,7 @@ def _check_ports(query: Query) -> None:
                 raise status.bad_request(f"cannot convert to []int32: {error}") from error
 
 
-def _log_query(query: Query, name: str) -> LogQuery:
+def _log_query(query: Query, request: Request) -> LogQuery:
     """Return the PodLogOptions in a query. Raises StatusError 400 and 422."""
     tail, limit = _number(query, "tailLines"), _number(query, "limitBytes")
     seconds, moment = _number(query, "sinceSeconds"), query.get("sinceTime", "")
@@ -324,9 +324,9 @@ def _log_query(query: Query, name: str) -> LogQuery:
             rfc3339.parse(moment)
         except DecodeError as error:
             raise status.bad_request(error.text) from error
-    errors = nodeless.log_errors(query)
+    errors = nodeless.log_errors(query, request.resource.definition.minor)
     if errors:
-        raise status.invalid("", "PodLogOptions", name, errors)
+        raise status.invalid("", "PodLogOptions", request.name, errors)
     return LogQuery(
         follow=truthy(query.get("follow") or None),
         previous=truthy(query.get("previous") or None),

@@ -83,11 +83,22 @@ def ask(kube, path, name="p", method="GET"):
         ("limitBytes=5", "one\nt"),
         ("sinceTime=2999-01-01T00:00:00Z", ""),
         ("sinceSeconds=100&tailLines=2", "two\nbad\n"),
-        ("container=c&stream=", "one\ntwo\nbad\n"),
+        ("container=c&other=", "one\ntwo\nbad\n"),
     ],
 )
 def test_a_log_is_cut_by_the_options_of_the_request(scripted, query, text):
     assert ask(scripted, f"log?{query}") == (200, text)
+
+
+@pytest.mark.parametrize("query", ["stream=", "stream=All", "stream=Stdout&tailLines=1"])
+def test_a_log_has_no_separate_streams_while_their_gate_is_off(scripted, query):
+    refused = 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'
+    assert ask(scripted, f"log?{query}") == (422, refused)
+
+
+@pytest.mark.kubernetes_version("1.31")
+def test_a_log_of_a_minor_without_streams_ignores_them(scripted):
+    assert ask(scripted, "log?stream=Stdout&tailLines=1") == (200, "bad\n")
 
 
 def test_timestamps_are_those_of_the_clock(scripted):

@@ -26,6 +26,18 @@ def errors(kinds, kind, obj):
     return [(each.field, each.message()) for each in found]
 
 
+def test_errors_of_a_whole_object_have_empty_brackets_as_their_field(kinds):
+    parts = {"data": {"a": "x" * 600_000}, "binaryData": {"b": "eHh4" * 200_000}}
+    assert kinds.texts("ConfigMap", parts) == ["[]: Too long: may not be more than 1048576 bytes"]
+    container = {"name": "c", "image": "i", "resources": {"claims": [{"name": "a"}]}}
+    claims = [{"name": "a", "resourceClaimName": "b"}]
+    pod = {
+        "metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}},
+        "spec": {"nodeName": "n", "containers": [container], "resourceClaims": claims},
+    }
+    assert kinds.texts("Pod", pod) == ["[]: Forbidden: static pods do not support resource claims"]
+
+
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
 def test_a_repeated_webhook_is_an_error_after_its_own(kinds, kind):
     hooks = [HOOK, {**HOOK, "sideEffects": "Some"}]

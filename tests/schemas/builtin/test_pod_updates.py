@@ -98,8 +98,8 @@ def test_a_resize_changes_only_cpu_and_memory(resized):
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        (pod({"kubernetes.io/config.mirror": "x"}), "Forbidden: static pods cannot be resized"),
-        (pod(os={"name": "windows"}), "Forbidden: windows pods cannot be resized"),
+        (pod({"kubernetes.io/config.mirror": "x"}), "[]: Forbidden: static pods cannot be resized"),
+        (pod(os={"name": "windows"}), "[]: Forbidden: windows pods cannot be resized"),
     ],
 )
 def test_some_pods_are_not_resized(resized, before, expected):

@@ -36,7 +36,7 @@ def config_size(value: Object, _path: str, _frame: Frame) -> list[FieldError]:
     """Check the total size of all values."""
     size = sum(len(text.encode()) for text in (value.get("data") or {}).values())
     size += _bytes(value.get("binaryData") or {})
-    return [fielderrors.too_long("", MAX_SIZE)] if size > MAX_SIZE else []
+    return [fielderrors.too_long("[]", MAX_SIZE)] if size > MAX_SIZE else []
 
 
 def secret_size(value: dict[str, str], path: str, _frame: Frame) -> list[FieldError]:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from inkube.schemas import fielderrors, quantity
-from inkube.schemas.builtin import affinity, metadata, resourcenames
+from inkube.schemas.builtin import affinity, metadata, podreferences, resourcenames
 from inkube.schemas.builtin.podreferences import MIRROR
 from inkube.schemas.builtin.rules import formats
 from inkube.schemas.builtin.rules.calls import core_requirements
@@ -53,6 +53,12 @@ def pod_of(frame: Frame) -> Frame | None:
     """Return the frame of the enclosing pod, or None in a template."""
     found = spec_of(frame).up
     return found if found is not None and not found.prefix else None
+
+
+def is_static(frame: Frame) -> bool:
+    """Return whether the enclosing pod is a node's mirror of a static pod."""
+    pod = pod_of(frame)
+    return pod is not None and podreferences.is_mirror(pod.obj)
 
 
 # defaults

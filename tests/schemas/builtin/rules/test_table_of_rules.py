@@ -3,7 +3,7 @@
 import pytest
 
 from inkube.schemas.builtin import rules
-from inkube.schemas.builtin.rules import compiler, conditions, filling, gates, table
+from inkube.schemas.builtin.rules import compiler, conditions, filling, gates, shapes, table
 from inkube.schemas.builtin.rules.frames import Frame
 from inkube.schemas.meta import GVK
 
@@ -26,6 +26,19 @@ def test_every_paragraph_compiles_in_every_minor(paragraph):
             assert compiler.rules(paragraph.type, paragraph.occasion, minor).steps is not None
     filling.filler(paragraph.type).fill({})
     filling.dropper(paragraph.type).drop({}, None)
+
+
+def test_an_error_of_a_whole_object_has_a_place():
+    # upstream's field.NewPath("") is "[]": no error of a kind has an empty field
+    of_objects = 0
+    for paragraph in PARAGRAPHS:
+        is_kind = "metadata" in shapes.fields(paragraph.type.partition("/")[0])
+        for line in paragraph.lines(table.NEWEST) if is_kind else ():
+            names = {word.name for word in line.words}
+            if line.field == "self" and names & {"forbidden", "invalid", "missing"}:
+                of_objects += 1
+                assert "at" in names, line.location
+    assert of_objects
 
 
 def test_every_gate_of_the_table_is_known():
