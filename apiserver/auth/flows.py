@@ -8,6 +8,7 @@ pkg/server/filters (priority-and-fairness.go).
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -45,7 +46,8 @@ class Flow:
     """The requests of one schema that share queues, and take their seats in the same way."""
 
     __slots__ = (
-        "_estimate", "_hand", "_level", "_samples", "_schema_name", "_usage", "head", "is_watch",
+        "_estimate", "_hand", "_is_exempt", "_level", "_samples", "_schema_name", "_usage", "head",
+        "is_watch",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +68,7 @@ class Flow:
         """Whether its requests have their seats only until they begin."""
         self._schema_name = schema_name
         self._level = level
+        self._is_exempt = level.is_exempt
         self._hand = hand
         self._usage = level.usage_of(schema_name)
         self._samples = samples
@@ -73,10 +76,12 @@ class Flow:
 
     def enter(self, info: RequestInfo) -> Work | None:
         """Take the seats of a request, if they are free. The caller gives them back with
-        `leave`, or waits for them if there are none."""
+        `leave`, or waits for them if there are none. On an exempt level, which has room for all
+        requests, it is enough to count them."""
         level = self._level
         if level.used < level.unchecked and self._estimate is None:
-            level.used += 1
+            if not self._is_exempt:
+                level.used += 1
             self._usage.begun += 1
             return ONE_SEAT
         work = self._work(info)
@@ -118,10 +123,12 @@ class Flow:
     def leave(self, work: Work) -> None:
         """Give the seats of a request back, at once or when watches got its event."""
         self._usage.ended += 1
-        level = self._level
         if work is not ONE_SEAT:
             self._leave(work)
             return
+        if self._is_exempt:
+            return
+        level = self._level
         level.spent += 1
         if level.spent > level.batch or level.pool.waiting:
             level.pool.end_turn_later()
@@ -147,33 +154,15 @@ class Flow:
         self._samples.observe(work.seats, _ESTIMATES, *names)
 
 
-class _ExemptFlow(Flow):
-    """Requests of an exempt level. They never wait, so it is enough to count them."""
-
-    __slots__ = ()
-
-    def enter(self, info: RequestInfo) -> Work | None:
-        """Take the seats of a request."""
-        if self._level.history is None and self._estimate is None:
-            self._usage.begun += 1
-            return ONE_SEAT
-        return super().enter(info)
-
-    def leave(self, work: Work) -> None:
-        """Give the seats of a request back."""
-        if work is ONE_SEAT:
-            self._usage.ended += 1
-        else:
-            super().leave(work)
-
-
 @dataclass(slots=True)
 class _FlowSchemas:
     """The schemas sorted by precedence, and the known flows of requests."""
 
     schemas: list[tuple[Object, Head, Level]]
     """Each with its headers and its level."""
-    users: dict[User, dict[str, Flow | None]] = field(default_factory=dict)
+    users: defaultdict[User, dict[str, Flow | None]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
     """The flows of each user, by the keys of requests (`RequestInfo.flow_key`)."""
     count: int = 0
     """How many flows are known."""
@@ -182,16 +171,12 @@ class _FlowSchemas:
     flows: dict[str, Flow | None] = field(default_factory=dict)
     """The flows of that user."""
 
-    def select(self, user: User) -> None:
-        """Make a user the last one."""
-        self.user, self.flows = user, self.users.setdefault(user, {})
-
     def keep(self, user: User, key: str, flow: Flow | None) -> None:
         """Remember a flow of the last user."""
         if self.count >= _MAX_CACHED_FLOWS:
             self.users.clear()
             self.count = 0
-            self.select(user)
+            self.flows = self.users[user]
         self.count += 1
         self.flows[key] = flow
 
@@ -270,7 +255,7 @@ class Flows:
         if user is not order.user:
             if not order.schemas:
                 return None
-            order.select(user)
+            order.user, order.flows = user, order.users[user]
         try:
             return order.flows[info.flow_key]
         except KeyError:
@@ -293,8 +278,7 @@ class Flows:
         method = (schema["spec"].get("distinguisherMethod") or {}).get("type", "")
         part = {"ByUser": user.name, "ByNamespace": info.namespace}.get(method, "")
         hand = level.hand(f"{name}\0{part}")
-        kind = _ExemptFlow if level.is_exempt else Flow
-        return kind(head, name, level, hand, self._samples, info, self._estimate(info))
+        return Flow(head, name, level, hand, self._samples, info, self._estimate(info))
 
     def _estimate(self, info: RequestInfo) -> Estimate | None:
         """Return how the seats of a request are estimated; None for one seat."""

@@ -6,11 +6,13 @@ Follows apiserver/pkg/authentication/token/tokenfile.
 import csv
 from pathlib import Path
 
+from inkube.apiserver.auth.authenticators import with_authenticated
 from inkube.apiserver.registry import User
 
 
 def read_tokens(path: Path) -> dict[str, User]:
-    """Return users by token from kube-apiserver's CSV: token, user name, uid and optional groups.
+    """Return users by token from kube-apiserver's CSV: token, user name, uid and optional groups,
+    to which the group of all authenticated users is added.
 
     Raises ValueError for a file that is no CSV, for a line with fewer columns, and for a file
     without a token, because no client could authenticate.
@@ -25,7 +27,8 @@ def read_tokens(path: Path) -> dict[str, User]:
         token, name, uid, *groups = row
         if token.strip():
             names = groups[0].split(",") if groups else ()
-            users[token.strip()] = User(name, uid, tuple(names))
+            # all groups now, so that all requests with the token have the same object
+            users[token.strip()] = with_authenticated(User(name, uid, tuple(names)))
     if not users:
         raise ValueError(
             f"token file '{path}' has no token: write one line per user, TOKEN,USER,UID,GROUPS"

@@ -3,12 +3,14 @@
 import base64
 import json
 from datetime import timedelta
+from unittest import mock
 
 import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
 from inkube.apiserver.auth import tokenfiles
+from inkube.apiserver.auth.authenticators import Authenticator
 from inkube.apiserver.server import APIServer
 from inkube.controllers.clock import FakeClock
 from inkube.schemas.meta import format_time
@@ -330,6 +332,18 @@ def test_a_token_file_that_is_no_csv_is_named(tmp_path, content):
         ValueError, match=r"token file '.*tokens\.csv' is not a CSV file in UTF-8: "
     ):
         tokenfiles.read_tokens(path)
+
+
+@pytest.mark.parametrize("groups", ["", ',"devs"', ',"devs,system:authenticated"'])
+def test_requests_with_a_token_of_a_file_have_one_user(tmp_path, groups):
+    """With all of its groups: what is known of a user is found by this object."""
+    path = tmp_path / "tokens.csv"
+    path.write_text(f"secret,jane,1{groups}\n")
+    accounts = mock.Mock(audiences=("https://api",))
+    authenticator = Authenticator(accounts, tokens=tokenfiles.read_tokens(path))
+    first, second = (authenticator.verify("secret").user for _ in range(2))
+    assert first is second
+    assert "system:authenticated" in first.groups
 
 
 async def test_tokens_outlive_a_restart(tmp_path, token_file) -> None:

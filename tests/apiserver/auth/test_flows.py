@@ -10,6 +10,7 @@ from aiohttp import web
 from endpoints import BUNDLE, serving
 
 from inkube import APIServer
+from inkube.apiserver.auth import flows
 
 GROUP = "/apis/flowcontrol.apiserver.k8s.io/v1"
 SCHEMA, LEVEL = "X-Kubernetes-PF-FlowSchema-UID", "X-Kubernetes-PF-PriorityLevel-UID"
@@ -70,7 +71,9 @@ async def test_a_flow_schema_of_a_user_matches_by_its_precedence(session):
     assert headers[SCHEMA] != made
 
 
-async def test_users_who_take_turns_keep_their_own_flows(session):
+@pytest.mark.parametrize("most", [1, 2, 3, 4096])
+async def test_users_who_take_turns_keep_their_own_flows(session, monkeypatch, most):
+    monkeypatch.setattr(flows, "_MAX_CACHED_FLOWS", most)
     names = {"exempt": {}, "global-default": {"Impersonate-User": "jane"}}
     uids = {name: await uid_of(session, "flowschemas", name) for name in names}
     for _ in range(2):
