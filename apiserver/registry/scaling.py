@@ -221,12 +221,14 @@ def _carried_back(write: Write, scale: Object) -> Object:
     obj["metadata"].pop("resourceVersion", None)
     if meta.get("resourceVersion"):
         obj["metadata"]["resourceVersion"] = meta["resourceVersion"]
-    obj["metadata"]["managedFields"] = scalefields.of_parent(
-        obj["metadata"].get("managedFields"),
+    owners = scalefields.of_parent(
+        obj["metadata"].pop("managedFields", None),
         meta.get("managedFields"),
         paths=scales.paths_of_versions(request.resource),
         version=request.served.api_version,
     )
+    if owners:
+        obj["metadata"]["managedFields"] = owners
     return obj
 
 

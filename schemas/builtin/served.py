@@ -92,7 +92,12 @@ class BuiltinServed(Served):
         return conversion.convert(obj, self.api_version)
 
     def reshape(self, obj: Object, api_version: str) -> Object:
-        return conversion.convert(obj, api_version)
+        made = conversion.convert(obj, api_version)
+        if made is obj:
+            return obj
+        # without the empty maps and lists that Go leaves out when it writes the other version
+        gvk = GVK.of(api_version, self.gvk.kind)
+        return decoding.decode(made, gvk, self.definition.minor).object
 
 
 class DefinitionServed(BuiltinServed):

@@ -230,7 +230,8 @@ def _format(word: Word, subject: Subject) -> Check:
 
 def _immutable(word: Word, subject: Subject) -> Check:
     """Return a check for `immutable`, `immutable=forbidden "…"`; `immutable=once-set` allows to set
-    a first value, `immutable=once-cleared` to remove a value."""
+    a first value, `immutable=once-cleared` to remove a value. `immutable=exact` refuses an empty
+    map in the place of none, too (reflect.DeepEqual)."""
     how = word.value.split("|")
     text = word.text or IMMUTABLE
     path_in = subject.name.split(".")
@@ -240,10 +241,10 @@ def _immutable(word: Word, subject: Subject) -> Check:
         if not frame.updates:
             return None
         before = at(frame.old, path_in)
-        if same(value, before):
+        if value == before if "exact" in how else same(value, before):
             return None
         was_set = is_set(before, shape) or (shape.kind == "raw" and before is not None)
-        if not was_set and ("once-set" in how or not is_set(value, shape)):
+        if not was_set and ("once-set" in how or not ("exact" in how or is_set(value, shape))):
             return None
         if "forbidden" in how:
             return [fielderrors.forbidden(path, _said(text, value, path))]

@@ -8,6 +8,7 @@ import samples
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BOATS = "/apis/example.com/v1/namespaces/default/boats"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 UID = "11111111-1111-1111-1111-111111111111"
 KINDS = {
     "v1/ConfigMap": "/api/v1/namespaces/default/configmaps",
@@ -221,6 +222,17 @@ async def test_a_scale_of_a_custom_resource_without_managers_is_not_applied(web,
     lead = "failed to create manager for existing fields: failed to convert live object"
     said = f"{lead} (/; autoscaling/v1, Kind=Scale) {TO_VERSION}"
     assert (answer.code, answer.json["message"]) == (500, said)
+
+
+async def test_a_scale_that_changes_nothing_of_an_object_without_owners_is_no_write(web):
+    body = samples.make("apps/v1", "Deployment", "unowned")
+    body["spec"]["replicas"] = 5
+    await web.ask("POST", DEPLOYMENTS, body)
+    before = (await web.patch(f"{DEPLOYMENTS}/unowned", {"metadata": {"managedFields": [{}]}})).json
+    same = {"spec": {"replicas": 5}}
+    scale = (await web.patch(f"{DEPLOYMENTS}/unowned/scale", same)).json
+    assert scale["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    assert (await web.ask("GET", f"{DEPLOYMENTS}/unowned")).json == before
 
 
 def _crates():

@@ -5,6 +5,7 @@ import pytest
 PODS = "/api/v1/namespaces/default/pods"
 VOLUMES = "/api/v1/persistentvolumes"
 TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 SETS = "/apis/apps/v1/namespaces/default/daemonsets"
 
 
@@ -30,6 +31,23 @@ async def test_errors_show_them_as_they_were_sent(web):
     body = {"metadata": {"name": "v"}, "spec": {**source, "capacity": {}}}
     shown = dict(causes(await web.ask("POST", VOLUMES, body)))["spec.capacity"]
     assert shown == 'Unsupported value: {}: supported values: "storage"'
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(
+    ("resource", "member", "refused"),
+    [
+        ("configmaps", "data", False),  # the defaults make it an empty map
+        ("configmaps", "binaryData", True),
+        ("secrets", "data", True),
+    ],
+)
+async def test_an_empty_map_can_be_a_change_of_an_immutable_object(web, resource, member, refused):
+    path, name = f"/api/v1/namespaces/default/{resource}", member.lower()
+    stored = (await web.ask("POST", path, {"metadata": {"name": name}, "immutable": True})).json
+    answer = await web.ask("PUT", f"{path}/{name}", {**stored, member: {}})
+    found = [field for field, _ in causes(answer)] if answer.code == 422 else []
+    assert found == [member] * refused, answer.json
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -107,3 +125,13 @@ async def test_a_pod_with_an_empty_overhead_needs_a_class_that_has_one(web):
     answer = await web.ask("POST", PODS, {**pod(overhead={}), "metadata": {"name": "o"}})
     assert answer.code == 403
     assert "Pod Overhead set without" in answer.json["message"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize(("path", "member"), [(SETS, "updateStrategy"), (DEPLOYMENTS, "strategy")])
+async def test_an_unknown_strategy_is_shown_with_zeros(web, path, member):
+    """The defaults of other members are those of known types."""
+    spec = {member: {"type": "Odd", "rollingUpdate": {}}}
+    errors = dict(causes(await web.ask("POST", path, {"metadata": {"name": "a"}, "spec": spec})))
+    zeros = '{"Type":"Odd","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":0}}'
+    assert errors[f"spec.{member}"].startswith(f"Unsupported value: {zeros}: supported values: ")

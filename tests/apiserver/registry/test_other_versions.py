@@ -165,3 +165,21 @@ async def test_an_event_patched_through_the_other_group_changes_only_its_field(w
     owners = {each["manager"]: each["fieldsV1"] for each in after["metadata"]["managedFields"]}
     assert owners["one"] == before["metadata"]["managedFields"][0]["fieldsV1"]
     assert owners["two"] == {"f:metadata": {"f:labels": {".": {}, "f:a": {}}}}
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_empty_map_is_no_conflict_with_an_owner_in_another_version(web):
+    """Go leaves empty maps out when it converts the object for the comparison."""
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    body = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "shared", "labels": {}}}
+    spec = {"maxReplicas": 5, "scaleTargetRef": target}
+    codes = []
+    for version, manager, more in (
+        ("v2", "one", {"spec": spec}),
+        ("v1", "two", {}),
+        ("v2", "three", {}),
+    ):
+        path = f"{SCALERS.format(version)}/shared?fieldManager={manager}"
+        config = {"apiVersion": f"autoscaling/{version}", **body, **more}
+        codes.append((await web.patch(path, config, "apply")).code)
+    assert codes == [201, 200, 409], "in one version, it is one"
