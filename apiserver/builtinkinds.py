@@ -83,6 +83,8 @@ def _served_definitions(
         ]
         if any(version.served for version in versions):
             kept[group, plural] = dataclasses.replace(definition, versions=tuple(versions))
+    if ("", "namespaces") not in kept:  # kube-apiserver ends with a panic or a failed hook
+        raise ValueError("the runtime configuration must leave /v1/namespaces on")
     return kept
 
 

@@ -90,6 +90,15 @@ async def test_all_but_two_groups_are_switched_off(web_of):
         assert await served_by(web, "/apis/batch/v1") == ["cronjobs", "jobs"]
 
 
+@pytest.mark.parametrize(
+    "text", ["/v1=false", "v1=false", "api/v1/pods=false", "api/ga=false", "/v1/namespaces=false"]
+)
+async def test_a_server_needs_namespaces(text):
+    with pytest.raises(ValueError, match="must leave /v1/namespaces on"):
+        async with APIServer(runtime_config=[text, REGISTRATIONS], modules="none"):
+            pass
+
+
 async def test_an_older_minor_knows_the_groups_of_the_newest():
     """A program knows its groups, whatever version it emulates."""
     given = ["resource.k8s.io/v1=true"]
