@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from inkube.apiserver.auth import signatures
 from inkube.apiserver.registry import User, keys
+from inkube.schemas import golang
 from inkube.schemas.golang import quote
 from inkube.schemas.lazy import Lazy
 from inkube.schemas.metadata import names
@@ -26,7 +27,11 @@ ISSUER = "https://kubernetes.default.svc"
 PREFIX = "system:serviceaccount:"
 _GROUP = "system:serviceaccounts"
 CREDENTIAL = "authentication.kubernetes.io/credential-id"
-_BOUND_OBJECTS = {"pod": "pods", "secret": "secrets"}
+LEEWAY_SECONDS = 60.0
+"""How much the clocks of servers may differ: tokens are valid that long before and after their
+time (jwt.DefaultLeeway), and that long after the deletion of their objects has begun."""
+_BOUND_OBJECTS = {"node": "nodes", "pod": "pods", "secret": "secrets"}
+_INVALIDATED = "service account token has been invalidated"
 
 
 class TokenRefused(Exception):
@@ -99,27 +104,26 @@ class ServiceAccountTokens:
             raise TokenRefused("invalid signature")
         if issuer == LEGACY_ISSUER:
             return VerifiedToken(self._legacy_user(token, claims), ())
-        now = self._now()
-        if now >= claims["exp"] or now < claims["nbf"]:
-            raise TokenRefused("service account token has expired")
         shared = tuple(each for each in claims["aud"] if each in audiences)
         if not shared:
             raise TokenRefused(
                 f"token audiences {_list(claims['aud'])} is invalid for the target audiences "
                 f"{_list(audiences)}"
             )
-        return VerifiedToken(self._user(claims), shared, _stale(claims, now))
+        now = self._now()
+        _check_times(claims, now)
+        return VerifiedToken(self._user(claims, now), shared, _stale(claims, now))
 
-    def _user(self, claims: Object) -> User:
+    def _user(self, claims: Object, now: float) -> User:
         private = claims["kubernetes.io"]
         namespace, account = private["namespace"], private["serviceaccount"]
-        self._check_exists(namespace, "serviceaccounts", account)
+        self._check_account(namespace, account, now)
         extra = [(CREDENTIAL, (f"JTI={claims['jti']}",))]
-        for kind, plural in _BOUND_OBJECTS.items():
+        for kind in ("secret", "pod"):
             if kind in private:
-                self._check_exists(namespace, plural, private[kind])
+                self._check_bound(kind, namespace, private[kind], now)
         if "node" in private and "pod" not in private:
-            self._check_exists("", "nodes", private["node"])
+            self._check_bound("node", "", private["node"], now)
         for kind in ("node", "pod"):
             for member, value in private.get(kind, {}).items():
                 extra.append((f"authentication.kubernetes.io/{kind}-{member}", (value,)))
@@ -165,12 +169,48 @@ class ServiceAccountTokens:
             return None
         return entry.value
 
-    def _check_exists(self, namespace: str, plural: str, reference: Object) -> None:
-        entry = self._store.get(keys.key(plural, namespace, reference["name"]))
-        if entry is None or entry.value["metadata"]["uid"] != reference["uid"]:
+    def _check_account(self, namespace: str, reference: Object, now: float) -> None:
+        """Raise TokenRefused if the account of a token has ended."""
+        name, expected = reference["name"], reference["uid"]
+        entry = self._store.get(keys.key("serviceaccounts", namespace, name))
+        if entry is None:
+            raise TokenRefused(f"serviceaccounts {quote(name)} not found")
+        uid = entry.value["metadata"]["uid"]
+        if uid != expected:
+            raise TokenRefused(f"service account UID ({uid}) does not match claim ({expected})")
+        if _has_ended(entry.value, now):
+            raise TokenRefused(f"service account {namespace}/{name} has been deleted")
+
+    def _check_bound(self, kind: str, namespace: str, reference: Object, now: float) -> None:
+        """Raise TokenRefused if an object to which a token is bound has ended."""
+        entry = self._store.get(keys.key(_BOUND_OBJECTS[kind], namespace, reference["name"]))
+        if entry is None:
+            raise TokenRefused(_INVALIDATED)
+        uid, expected = entry.value["metadata"]["uid"], reference["uid"]
+        if uid != expected:
             raise TokenRefused(
-                f"{plural} {quote(reference['name'])} is not the one it was issued for"
+                f"{kind} UID ({uid}) does not match service account {kind} ref claim ({expected})"
             )
+        if _has_ended(entry.value, now):
+            raise TokenRefused(_INVALIDATED)
+
+
+def _has_ended(obj: Object, now: float) -> bool:
+    """Return whether the deletion of an object began more than LEEWAY_SECONDS ago."""
+    deleted = obj["metadata"].get("deletionTimestamp")
+    return deleted is not None and (
+        golang.rfc3339.parse(deleted).timestamp() < now - LEEWAY_SECONDS
+    )
+
+
+def _check_times(claims: Object, now: float) -> None:
+    """Raise TokenRefused at the wrong time for a token."""
+    if now + LEEWAY_SECONDS < claims["nbf"]:
+        raise TokenRefused("service account token is not valid yet")
+    if now - LEEWAY_SECONDS > claims["exp"]:
+        raise TokenRefused("service account token has expired")
+    if now + LEEWAY_SECONDS < claims.get("iat", 0):
+        raise TokenRefused("service account token is issued in the future")
 
 
 def _stale(claims: Object, now: float) -> str:
