@@ -5,6 +5,7 @@ check` and `inkube repair`.
 """
 
 import contextlib
+import itertools
 import os
 import sqlite3
 import sys
@@ -190,22 +191,27 @@ def _replace(path: Path, repaired: Path) -> Path:
     """Put the new file in the place of the old one, and return the path at which the old one is."""
     with repaired.open("rb") as file:
         os.fsync(file.fileno())
-    number = 1
-    while True:
-        copy = path.with_name(f"{path.name}.before-repair{f'-{number}' if number > 1 else ''}")
-        number += 1
-        with contextlib.suppress(FileExistsError):
-            os.link(path, copy)
-            break
     old = path.with_name(f"{path.name}-wal")
-    if old.exists():
-        # a copy, so that the file has its -wal until the new one takes its place
-        copied = copy.with_name(f"{copy.name}-wal")
-        wholefiles.create(copied, old.read_bytes(), mode=wholefiles.PRIVATE)
+    for number in itertools.count(1):
+        copy = path.with_name(f"{path.name}.before-repair{f'-{number}' if number > 1 else ''}")
+        with contextlib.suppress(FileExistsError):
+            _link(path, copy, old, copy.with_name(f"{copy.name}-wal"))
+            break
     old.unlink(missing_ok=True)
     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
     repaired.replace(path)
     return copy
+
+
+def _link(path: Path, copy: Path, old: Path, copied: Path) -> None:
+    """Give a file and its -wal a second name, which takes no room, or raise OSError."""
+    os.link(path, copy)
+    if old.exists():
+        try:
+            os.link(old, copied)
+        except OSError:
+            copy.unlink()
+            raise
 
 
 def _set_mark(connection: sqlite3.Connection, name: str, value: int) -> None:

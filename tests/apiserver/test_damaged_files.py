@@ -1,8 +1,13 @@
 """Data files that others can read, damaged ones, and ones deleted while a server runs."""
 
+import asyncio
 import logging
+import os
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 
 import aiohttp
@@ -215,6 +220,36 @@ async def test_a_file_that_was_repaired_again_and_again_is_sound(file):
         assert run(main, ["check", str(file)]).output == f"{file} is sound\n"
     copies = {path.name for path in file.parent.iterdir() if "before-repair" in path.name}
     assert copies >= {f"{file.name}.before-repair{end}" for end in ("", "-2", "-3")}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs limits of processes")
+@pytest.mark.parametrize("room", [0, 4096, 131072, 200_000, None])
+async def test_a_repair_needs_room_for_the_new_file_and_leaves_nothing_without_it(
+    file, tmp_path, room
+):
+    (tmp_path / "left").mkdir()
+    left = tmp_path / "left" / file.name
+    async with APIServer(data=file) as server:
+        for number in range(100):  # so that the -wal is larger than the new file
+            await server.client.create(config_map(f"a-{number}"))
+        for end in ("", "-wal"):  # as after a crash
+            shutil.copy(f"{file}{end}", f"{left}{end}")
+    before = {path.name: path.read_bytes() for path in left.parent.iterdir()}
+    assert len(before[f"{file.name}-wal"]) > 200_000
+    limit = "" if room is None else f"resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, {room}))"
+    program = f"import resource; {limit}\nfrom inkube.apiserver import cli; cli.main()"
+    command = [sys.executable, "-c", program, "repair", str(left)]
+    result = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+    after = {path.name: path.read_bytes() for path in left.parent.iterdir()}
+    if result.returncode:
+        assert "cannot be repaired: " in result.stderr
+        assert "Traceback" not in result.stderr
+        assert after == before
+    else:
+        ends = {name: after.pop(f"{file.name}.before-repair{name}") for name in ("", "-wal")}
+        assert {f"{file.name}{name}": content for name, content in ends.items()} == before
+        assert list(after) == [file.name]
+    assert (result.returncode == 0) == (room is None or room > 4096)
 
 
 def test_a_file_that_is_no_database_stays_as_it_is(file):
