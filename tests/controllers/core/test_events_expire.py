@@ -1,5 +1,9 @@
 """Events are deleted an hour after their last write, by the server's clock."""
 
+from datetime import timedelta
+
+import pytest
+
 from inkube import APIServer
 from inkube.controllers.clock import FakeClock
 
@@ -50,6 +54,37 @@ async def test_an_event_of_the_far_future_holds_up_no_other():
         await server.client.create(event("old"))
         await _gone(server, clock, 605, "old")
         assert await names(server) == {"far"}
+
+
+class SetClock(FakeClock):
+    """A clock that can be set: its wall time changes, its monotonic time does not."""
+
+    ahead = timedelta()
+
+    def now(self):
+        return super().now() + self.ahead
+
+
+@pytest.mark.parametrize("jumps", [(86400,), (300, 86400), (86400, 300, 700)])
+async def test_events_do_not_expire_when_the_clock_is_set_ahead(jumps):
+    """As leases of etcd, which use monotonic time."""
+    clock = SetClock(ticking=True)
+    async with APIServer(clock=clock, event_ttl=600) as server:
+        await server.client.create(event("first"))
+        await server.settled()
+        clock.advance(200)
+        await server.client.create(event("before"))
+        for seconds in jumps:
+            clock.ahead += timedelta(seconds=seconds)
+        await server.client.create(event("after"))
+        await _gone(server, clock, 405, "first")
+        assert await names(server) == {"before", "after"}
+        clock.ahead += timedelta(seconds=5000)
+        await server.client.create(event("last"))
+        await _gone(server, clock, 205, "before")
+        await server.settled()
+        assert await names(server) == {"last"}
+        await _gone(server, clock, 605, "last")
 
 
 async def _gone(server, clock, seconds, name):
