@@ -1,16 +1,19 @@
 """The file of an audit log: its lines, and its rotation by size.
 
-A full file is renamed with the time in its name, and another one begins. Follows
-apiserver/plugin/pkg/audit/log, audit/format.go (EventString) and the files of lumberjack.
+A full file is renamed with the time in its name, and another one begins. Workers that share a file
+lock it for each line (flock), so that only one of them renames it, and none continues a part of a
+line that another one wrote to a full disk. Follows apiserver/plugin/pkg/audit/log, audit/format.go
+(EventString) and the files of lumberjack.
 """
 
+import contextlib
 import errno
 import gzip
 import logging
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
@@ -22,6 +25,9 @@ from inkube.apiserver.http.audit import Sink
 from inkube.schemas.golang import quote
 from inkube.schemas.objects import Object
 
+if sys.platform != "win32":
+    import fcntl
+
 logger = logging.getLogger(__name__)
 
 STDOUT = "-"
@@ -30,6 +36,8 @@ Mode = Literal["batch", "blocking", "blocking-strict"]
 written at once in every mode."""
 _MEGABYTE = 1024 * 1024
 _COMPRESSED = ".gz"
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+"""Errors of file systems without locks. The log is then written without them."""
 _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
@@ -61,9 +69,11 @@ class AuditFile:
         self._settings = settings or Settings()
         self._now = now
         self._line = _legacy_line if self._settings.format == "legacy" else orjson.dumps
-        self._rotates = bool(self._settings.max_megabytes) and str(path) != STDOUT
+        self._is_regular = str(path) != STDOUT and (path.is_file() or not path.exists())
+        """Other files, such as pipes, have no size, no end and no lock."""
+        self._rotates = bool(self._settings.max_megabytes) and self._is_regular
         self._ends_line = True
-        """Whether the log ends with a whole line, as far as this process knows."""
+        """Whether a file that is not regular ends with a whole line of this process."""
         self._file = self._open()
 
     def _open(self) -> IO[bytes]:
@@ -71,8 +81,8 @@ class AuditFile:
             # a file of its own, so that closing it leaves the process its standard output
             return open(os.dup(sys.stdout.fileno()), "wb", buffering=0)
         storage.wholefiles.make_private(self._path)  # bodies of Secrets and tokens
-        self._ends_line = _ends_with_line(self._path)
-        return open(self._path, "ab", buffering=0, opener=_private)
+        mode = "a+b" if self._is_regular else "ab"
+        return open(self._path, mode, buffering=0, opener=_private)
 
     @property
     def is_strict(self) -> bool:
@@ -86,11 +96,8 @@ class AuditFile:
 
     def append(self, event: Object) -> None:
         line = self._line(event) + b"\n"
-        if self._rotates:
-            size = self._current_size()
-            if size and size + len(line) > self._settings.max_megabytes * _MEGABYTE:
-                self._rotate()
-        self._write(line if self._ends_line else b"\n" + line)
+        with self._locked(len(line)):
+            self._write(line if self._ends_with_line() else b"\n" + line)
 
     def _write(self, line: bytes) -> None:
         """Write a whole line, or raise OSError. A full disk can take a part of it: the next line
@@ -106,18 +113,63 @@ class AuditFile:
             if len(rest) < len(line):
                 self._ends_line = line[len(line) - len(rest) - 1] == ord("\n")
 
-    def _current_size(self) -> int:
-        """Return the size of the log in bytes. Follows it if another worker has renamed it."""
+    @contextlib.contextmanager
+    def _locked(self, size: int) -> Iterator[None]:
+        """In the block, this process alone writes to the file, which has room for this number of
+        bytes."""
+        try:
+            self._lock()
+            while self._rotates and not self._has_room(size):
+                self._lock()
+            yield
+        finally:
+            self._unlock()
+
+    def _lock(self) -> None:
+        """Lock the file until it is unlocked or closed. On Windows, no other process writes to it,
+        because there are no workers."""
+        if sys.platform != "win32" and self._is_regular:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    raise
+
+    def _unlock(self) -> None:
+        if sys.platform != "win32" and self._is_regular:
+            with contextlib.suppress(OSError):  # it was not locked either
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _has_room(self, size: int) -> bool:
+        """Return whether the open file is the present one and has room for bytes. If not, open the
+        present one, without a lock."""
         own = os.fstat(self._file.fileno())
         try:
-            present = self._path.stat()
+            is_present = os.path.samestat(own, self._path.stat())
         except FileNotFoundError:
-            present = None
-        if present is None or not os.path.samestat(own, present):
-            self._file.close()
-            self._file = self._open()
-            own = os.fstat(self._file.fileno())
-        return own.st_size
+            is_present = False
+        if not is_present:  # another worker has renamed it
+            self._reopen()
+        elif own.st_size and own.st_size + size > self._settings.max_megabytes * _MEGABYTE:
+            self._rotate()
+        else:
+            return True
+        return False
+
+    def _ends_with_line(self) -> bool:
+        """Return whether the log is empty or ends with a whole line."""
+        if not self._is_regular:
+            return self._ends_line
+        if not self._file.seek(0, os.SEEK_END):
+            return True
+        self._file.seek(-1, os.SEEK_END)
+        return self._file.read(1) == b"\n"
+
+    def _reopen(self) -> None:
+        """Open the file of this name, and close the one that is open, which ends its lock."""
+        opened = self._open()
+        self._file.close()
+        self._file = opened
 
     def _rotate(self) -> None:
         """Rename the full file, begin another one, and remove files beyond the limits."""
@@ -126,9 +178,10 @@ class AuditFile:
         while target.exists() or _compressed(target).exists():  # of the same millisecond
             moment += timedelta(milliseconds=1)
             target = self._named(moment)
-        self._file.close()
+        if sys.platform == "win32":
+            self._file.close()  # an open file cannot be renamed
         self._path.rename(target)
-        self._file = self._open()
+        self._reopen()
         if self._settings.compresses:
             try:
                 _compress(target)
@@ -177,16 +230,6 @@ def _compress(path: Path) -> None:
             target.unlink()
             raise
     path.unlink()
-
-
-def _ends_with_line(path: Path) -> bool:
-    """Return whether a log is empty or ends with a whole line. Other files than regular ones have
-    no end."""
-    if not path.is_file() or not path.stat().st_size:
-        return True
-    with path.open("rb") as log:
-        log.seek(-1, os.SEEK_END)
-        return log.read(1) == b"\n"
 
 
 class Truncated:

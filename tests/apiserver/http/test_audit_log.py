@@ -352,14 +352,15 @@ def readable(path):
             yield json.loads(line)["auditID"]
 
 
-@pytest.mark.parametrize("is_new_process", [False, True])
+@pytest.mark.parametrize("next_writer", ["same", "new", "other"])
 @pytest.mark.parametrize("again", [0, 1, 100])
-def test_every_event_that_a_full_disk_takes_can_be_read(tmp_path, again, is_new_process):
-    """Whatever room is left for it: a part of an event does not spoil the next one."""
+def test_every_event_that_a_full_disk_takes_can_be_read(tmp_path, again, next_writer):
+    """Whatever room is left for it: a part of an event does not spoil the next one, not that of
+    another worker either."""
     size = len(json.dumps(EVENT, separators=(",", ":"))) + 1
     for room in range(size + 1):
         path, taken = tmp_path / f"{room}.log", ["1"]
-        log = auditfiles.AuditFile(path)
+        log, other = auditfiles.AuditFile(path), auditfiles.AuditFile(path)
         log.append(EVENT)
         with files_up_to(size + room):
             if room < size:
@@ -370,13 +371,65 @@ def test_every_event_that_a_full_disk_takes_can_be_read(tmp_path, again, is_new_
                 taken.append("2")
         with files_up_to(path.stat().st_size + again), contextlib.suppress(OSError):
             log.append({**EVENT, "auditID": "3"})
-        if is_new_process:
+        if next_writer == "new":
             log.close()
             log = auditfiles.AuditFile(path)
-        log.append({**EVENT, "auditID": "4"})
-        log.close()
-        found = [each for each in readable(path) if each in (*taken, "4")]  # 2: but for its end
-        assert found == [*taken, "4"], room
+        writers = [log, other] if next_writer != "other" else [other, log]
+        for number, writer in enumerate(writers, 4):
+            writer.append({**EVENT, "auditID": str(number)})
+            writer.close()
+        found = [each for each in readable(path) if each in (*taken, "4", "5")]
+        assert found == [*taken, "4", "5"], room  # 2: but for its end
+
+
+@pytest.mark.parametrize("renamer", [0, 1])
+def test_a_part_of_an_event_stays_in_the_file_that_is_renamed(tmp_path, renamer):
+    moment, settings = datetime(2026, 1, 1, tzinfo=UTC), auditfiles.Settings(max_megabytes=1)
+    path = tmp_path / "audit.log"
+    workers = [auditfiles.AuditFile(path, settings, lambda: moment) for _ in range(2)]
+    workers[0].append({**EVENT, "requestURI": "x" * 600_000})
+    with files_up_to(700_000), pytest.raises(OSError, match="File too large"):
+        workers[0].append({**EVENT, "auditID": "2", "requestURI": "x" * 200_000})
+    workers[renamer].append({**EVENT, "auditID": "3", "requestURI": "x" * 600_000})
+    workers[1 - renamer].append({**EVENT, "auditID": "4"})
+    for worker in workers:
+        worker.close()
+    full, current = sorted(tmp_path.iterdir())
+    assert [list(readable(each)) for each in (full, current)] == [["1"], ["3", "4"]]
+
+
+WRITES = """
+import sys
+from pathlib import Path
+from inkube.apiserver.http import auditfiles
+
+log = auditfiles.AuditFile(Path(sys.argv[1]), auditfiles.Settings(max_megabytes=1))
+print(flush=True)
+sys.stdin.readline()
+for number in range(300):
+    log.append({"auditID": f"{sys.argv[2]}-{number}", "requestURI": "x" * 20_000})
+"""
+
+
+def test_processes_that_share_a_file_lose_no_line_when_they_rename_it(tmp_path):
+    path, pipe = tmp_path / "audit.log", subprocess.PIPE
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WRITES, path, name], stdin=pipe, stdout=pipe)
+        for name in "abc"
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == b"\n"
+    for worker in workers:
+        assert worker.stdin is not None
+        worker.stdin.write(b"\n")
+        worker.stdin.flush()
+    for worker in workers:
+        worker.communicate()
+    assert [worker.returncode for worker in workers] == [0, 0, 0]
+    found = [found for file in tmp_path.iterdir() for found in readable(file)]
+    assert sorted(found) == sorted(f"{name}-{number}" for name in "abc" for number in range(300))
+    assert max(file.stat().st_size for file in tmp_path.iterdir()) <= 1024 * 1024
 
 
 def test_a_full_file_that_cannot_be_compressed_remains(tmp_path):
