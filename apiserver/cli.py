@@ -6,7 +6,9 @@ second to every start of a server.
 
 import asyncio
 import contextlib
+import errno
 import logging
+import os
 import shutil
 import signal
 import sys
@@ -170,6 +172,8 @@ def _run(arguments: dict[str, Any], style: str) -> None:
     for danger in process.dangers.risks(options):
         logger.warning("%s", danger)
     try:
+        if not target.parent.is_dir():  # found before the start creates a data file
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target))
         count = count or workers.count(options)
         if code is not None and count > 1:
             raise click.UsageError("--reload works in one process: use it without --workers")

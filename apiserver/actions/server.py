@@ -211,6 +211,7 @@ class ServerActions(control.Actions):
             database="",
             snapshot=snapshot,
             replay=None,
+            speed=1.0,
             definitions=(),
             watch_definitions=False,
             prune_definitions=False,

@@ -1,6 +1,8 @@
 """The start and stop of a server: the order in which its parts open and close."""
 
 import contextlib
+import errno
+import os
 from functools import partial
 
 from inkube.apiserver import (
@@ -32,6 +34,7 @@ async def lifespan(
 
     Raises ValueError, TypeError, OSError, StorageError or StatusError if a part cannot start.
     """
+    manifest_list = _read_inputs(options)
     base = await foundation.open_foundation(options, progress, stack)
     server_parts = parts.build(options, listener, base)
     _close_at_the_end(server_parts.core, stack)
@@ -46,13 +49,22 @@ async def lifespan(
     await stack.enter_async_context(server_parts.core.manager)
     if server_parts.leadership is not None:
         await stack.enter_async_context(server_parts.leadership.participate())
-    await _install_options(server_parts, progress, stack)
+    await _install_options(server_parts, manifest_list, progress, stack)
     if base.player is not None:
         base.player.play(base.store)
     if not (options.data or options.database or server_parts.core.read_only):
         server_parts.start_state.entries = base.store.list(keys.ROOT)
     stack.push_async_callback(end_requests)  # first, because requests wait for controllers
     return server_parts
+
+
+def _read_inputs(options: Options) -> "list[manifests.Manifest]":
+    """Return the objects of `definitions`. Wrong names of files are found before a start creates a
+    data file. Raises ManifestError, OSError."""
+    for file in options.input_files:
+        if not file.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
+    return manifests.read(options.definitions) if options.definitions else []
 
 
 async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:
@@ -125,7 +137,10 @@ async def _aggregation(server_parts: Parts) -> list[Trigger]:
 
 
 async def _install_options(
-    server_parts: Parts, progress: Progress, stack: contextlib.AsyncExitStack
+    server_parts: Parts,
+    manifest_list: "list[manifests.Manifest]",
+    progress: Progress,
+    stack: contextlib.AsyncExitStack,
 ) -> None:
     """Serve stored kinds and those of the options. Controllers must read them first."""
     core, options = server_parts.core, server_parts.core.options
@@ -138,7 +153,6 @@ async def _install_options(
         await defaults.apiservices.register(core.client, options.aggregated)
         await server_parts.settled()
     if options.definitions:
-        manifest_list = manifests.read(options.definitions)
         put = manifests.apply if options.watch_definitions else None
         await manifests.install(
             core.client,

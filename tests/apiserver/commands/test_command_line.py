@@ -173,6 +173,7 @@ async def test_other_addresses_than_loopback_need_credentials_and_the_error_name
     [
         (["--port", "99999"], "--port: 99999 is not a port"),
         (["--speed", "0"], "--speed: 0.0 is out of range"),
+        (["--speed", "3"], "--speed: it works only with replay (--replay)"),
         (["--recheck-healthy", "-1"], "--recheck-healthy: -1.0 is out of range"),
         (["--recheck-unhealthy", "nan"], "--recheck-unhealthy: nan is out of range"),
         (["--job-history", "-3"], "--job-history: -3.0 is out of range"),
@@ -186,6 +187,34 @@ async def test_meaningless_values_of_options_are_refused(tmp_path, arguments, to
     code, text = await failed(tmp_path, "--in-memory", *arguments)
     assert code == 2
     assert told in text
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--definitions", "crds.yaml"),
+        ("--token-auth-file", "tokens.csv"),
+        ("--audit-policy-file", "audit.yaml"),
+        ("--admission-control-config-file", "admission.yaml"),
+        ("--kubeconfig", "missing/inkube.kubeconfig"),
+    ],
+)
+async def test_a_start_with_a_wrong_file_name_creates_no_data_file(tmp_path, option, name):
+    code, text = await failed(tmp_path, option, name)
+    assert code == 1
+    assert text.startswith("Error: ")
+    assert name in text
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_mistake_in_a_manifest_is_found_before_a_data_file_is_created(tmp_path):
+    folder, file = tmp_path / "empty", tmp_path / "crd.yaml"
+    folder.mkdir()
+    file.write_text("apiVersion: v1\nkind: ConfigMap\n  metadata: {}\n")
+    code, text = await failed(folder, "--definitions", file)
+    assert code == 1
+    assert str(file) in text
+    assert list(folder.iterdir()) == []
 
 
 async def test_files_that_are_no_certificates_are_named(tmp_path):
