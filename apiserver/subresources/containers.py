@@ -74,13 +74,15 @@ class Kubelet(LogSource, Protocol):
 
 
 class Sessions:
-    """All open streams. Their number is limited, and they end at once when the server stops."""
+    """All open streams. Their number is limited. When the server stops, those that do not end by
+    themselves end at once."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._endless: set[asyncio.Task[Any]] = set()
 
     @contextlib.contextmanager
-    def open(self) -> Any:
+    def open(self, *, is_endless: bool = True) -> Any:
         """Count one more stream during the context. Raises StatusError 429."""
         if len(self._tasks) >= SESSIONS:
             raise status.StatusError(
@@ -89,14 +91,17 @@ class Sessions:
         task = asyncio.current_task()
         assert task is not None, "requests are tasks"
         self._tasks.add(task)
+        if is_endless:
+            self._endless.add(task)
         try:
             yield
         finally:
             self._tasks.discard(task)
+            self._endless.discard(task)
 
     def close(self) -> None:
-        """End all streams."""
-        for task in tuple(self._tasks):
+        """End the streams that do not end by themselves."""
+        for task in tuple(self._endless):
             task.cancel()
 
 
@@ -140,7 +145,8 @@ class PodStreams:
             return web.Response(status=204, headers={"Cache-Control": "no-cache, private"})
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         response.enable_chunked_encoding()
-        with self._sessions.open():
+        is_endless = query.follow and self._recorded() is None
+        with self._sessions.open(is_endless=is_endless):
             pieces = logs(pod, container, query)
             try:
                 # errors are raised before anything is sent

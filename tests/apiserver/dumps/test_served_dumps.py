@@ -12,7 +12,7 @@ import sys
 
 import dumps
 import pytest
-from patience import within
+from patience import SECONDS, within
 
 from inkube import APIServer
 from inkube.apiserver.dumps import ImportOptions, import_dump
@@ -100,6 +100,34 @@ async def test_kubectl_reads_a_dump(tmp_path):
             assert expected in output, f"{text}: {output}"
         groups = json.loads(await kubectl("get --raw /apis"))
         assert groups["kind"] == "APIGroupList"
+
+
+@pytest.mark.parametrize("query", ["", "follow=true"])
+async def test_a_server_that_stops_sends_the_rest_of_a_log(tmp_path, query):
+    """It ends by itself, also if it is followed."""
+    text = b"a line of a log\n" * 1_000_000  # more than buffers of sockets take
+    kinds = [dumps.Listed("", "v1", "pods", "Pod", [POD])]
+    source = dumps.must_gather(kinds, [dumps.Log("default", "web", "main", text)], tmp_path)
+    options = ImportOptions()
+    found = await import_dump(source, tmp_path / "a.db", options, report=lambda *_: None)
+    async with APIServer(
+        data=tmp_path / "a.db", at=found.dump.revision, modules="none"
+    ) as server, within():  # fmt: skip
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        path = f"/api/v1/namespaces/default/pods/web/log?{query}"
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        await reader.readuntil(b"\r\n\r\n")
+        stopping = asyncio.create_task(server.stop(SECONDS))
+        with contextlib.suppress(OSError):
+            while True:  # until it accepts no connections: it stops
+                _, probe = await asyncio.open_connection("127.0.0.1", server.port)
+                probe.close()
+        received = b""
+        while size := int(await reader.readuntil(b"\r\n"), 16):
+            received += (await reader.readexactly(size + 2))[:-2]
+        await stopping
+        writer.close()
+    assert received == text
 
 
 async def test_tables_and_watches_are_served(tmp_path, web_of):
