@@ -15,6 +15,7 @@ both types are known.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
@@ -151,31 +152,38 @@ _PLAIN = frozenset({str, int, float, bytes, bool, Timestamp, Duration})
 
 def _equal_lists(left: Any, right: Any) -> bool:
     custom = getattr(left, "cel_equal", None)
-    if custom is not None and isinstance(right, list | tuple):
+    if custom is not None and right is not None:
         return bool(custom(right))
     return (
         isinstance(right, list | tuple)
         and len(left) == len(right)
-        and all(map(_matches, left, right))
+        and all(map(partial(equal_or, True), left, right))
     )
 
 
 def _equal_maps(left: dict[Any, Any], right: Any) -> bool:
+    custom = getattr(left, "cel_equal", None)
+    if custom is not None and right is not None:
+        return bool(custom(right))
     if not isinstance(right, dict) or len(left) != len(right):
         return False
     for key, value in left.items():
-        if key not in right or not _matches(value, right[key]):
+        if key not in right or not equal_or(True, value, right[key]):
             return False
     return True
 
 
-def _matches(left: Any, right: Any) -> bool:
-    """Return whether parts of containers are equal. As upstream, those that cannot be compared are
-    (baseList and baseMap of cel-go common/types: only a false ends the comparison)."""
+def equal_or(otherwise: bool, left: Any, right: Any) -> bool:
+    """Return whether two values are equal, or `otherwise` if they cannot be compared.
+
+    As upstream, parts of containers then count as equal (baseList and baseMap of cel-go
+    common/types: only a false ends the comparison), operands of `!=` and items that are searched
+    for as unequal.
+    """
     try:
         return equal(left, right)
     except EvalError:
-        return True
+        return otherwise
 
 
 def _equal_optionals(left: Optional, right: Any) -> bool:
@@ -188,11 +196,4 @@ def contains(items: Iterable[Any], value: Any) -> bool:
     """Return whether a list contains the value, compared with `equal`."""
     if type(value) is str:
         return value in items
-    return any(_is_found(value, item) for item in items)
-
-
-def _is_found(value: Any, item: Any) -> bool:
-    try:
-        return equal(value, item)
-    except EvalError:
-        return False
+    return any(equal_or(False, value, item) for item in items)

@@ -52,16 +52,17 @@ def call(w: FunctionWriter, node: Call) -> Code:
     return _function(w, node)
 
 
-def _operand(w: FunctionWriter, node: Node) -> Code:
+def _operand(w: FunctionWriter, node: Node, *, marks: bool = False) -> Code:
     """Return an operand of a comparison of numbers: a stored number need not become a float."""
     if node.runtime_type.kind is Kind.DOUBLE and isinstance(node, Select):
         code = w.bounded(w.raw(node))
         return Code(code.text, code.fails)
-    return w.value(node)
+    return w.value(node, marks=marks)
 
 
 def _pair(w: FunctionWriter, node: Call) -> tuple[Code, Code]:
-    left = _operand(w, node.args[0])
+    is_mixed = node.args[0].runtime_type != node.args[1].runtime_type
+    left = _operand(w, node.args[0], marks=is_mixed)
     mark = w.mark()
     right = _operand(w, node.args[1])
     (left,) = w.settle([left], mark)
@@ -182,6 +183,9 @@ def _inversion(w: FunctionWriter, node: Call) -> Code:
 
 
 def _function(w: FunctionWriter, node: Call) -> Code:
+    if [overload.id for overload in node.overloads] == ["to_dyn"]:
+        w.pay(1)
+        return w.value(node.args[0], marks=True)
     codes = w.values(node.operands)
     is_dynamic = any(arg.runtime_type.kind in _DYNAMIC for arg in node.operands)
     overloads = operator_overloads.at_run_time(node)

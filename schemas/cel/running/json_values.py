@@ -3,43 +3,57 @@
 Most values do not change; only shapes with formats (timestamps, durations, bytes), numbers
 (an integral double is stored as an int) or list types are copied, and only where a rule uses the
 whole value. A value whose format is wrong is an error only where a rule reads it.
+
+Lists and maps of an object cannot be compared with values of other kinds, but those that an
+expression creates can. Only `dyn` makes such comparisons possible, so only what becomes `dyn`, or
+is compared with it, is marked (`marks`): apiserver pkg/cel/common/valuesunstructured.go.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeGuard
 
-from inkube.schemas.cel.declarations.types import Shape
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError
+from inkube.schemas.cel.declarations.types import Kind, Shape
 from inkube.schemas.cel.declarations.values import contains, equal
 
 Adapter = Callable[[Any], Any]
 
 
-def adapter(shape: Shape) -> Adapter:
-    """Return a function that converts a JSON value of this shape to its CEL value."""
+def is_adapted(shape: Shape | None, *, marks: bool = False) -> TypeGuard[Shape]:
+    """Return whether a JSON value of this shape has another form in CEL; with `marks`, each list
+    and each map has."""
+    return shape is not None and (
+        shape.is_adapted or (marks and shape.type.kind in (Kind.LIST, Kind.MAP, Kind.OBJECT))
+    )
+
+
+def adapter(shape: Shape, *, marks: bool = False) -> Adapter:
+    """Return a function that converts a JSON value of this shape to its CEL value; with `marks`,
+    one that tells that it is of an object."""
     if shape.convert is not None:
         return _optional(shape.convert)
     if shape.element is not None:
-        items = adapter(shape.element) if shape.element.is_adapted else None
+        items = adapter(shape.element, marks=marks) if is_adapted(shape.element, marks=marks) else None
         if shape.key is not None:
-            return _map_adapter(items)
-        return _list_adapter(shape, items)
-    return _object_adapter(shape)
+            return _map_adapter(items, marks)
+        return _list_adapter(shape, items, marks)
+    return _object_adapter(shape, marks)
 
 
 def _optional(convert: Adapter) -> Adapter:
     return lambda value: None if value is None else convert(value)
 
 
-def _map_adapter(items: Adapter | None) -> Adapter:
+def _map_adapter(items: Adapter | None, marks: bool) -> Adapter:
     def adapt(value: Any) -> Any:
-        if items is None or not isinstance(value, dict):
+        if not isinstance(value, dict) or (items is None and not marks):
             return value
         return Members(value, lambda _: items)
 
     return adapt
 
 
-def _list_adapter(shape: Shape, items: Adapter | None) -> Adapter:
+def _list_adapter(shape: Shape, items: Adapter | None, marks: bool) -> Adapter:
     def adapt(value: Any) -> Any:
         if not isinstance(value, list):
             return value
@@ -48,12 +62,12 @@ def _list_adapter(shape: Shape, items: Adapter | None) -> Adapter:
             return SetList(adapted)
         if shape.list_type == "map":
             return KeyedList(adapted, shape.list_keys)
-        return adapted
+        return ObjectList(adapted) if marks else adapted
 
     return adapt
 
 
-def _object_adapter(shape: Shape) -> Adapter:
+def _object_adapter(shape: Shape, marks: bool) -> Adapter:
     parts: dict[str, Adapter] | None = None
 
     def adapt(value: Any) -> Any:
@@ -62,7 +76,9 @@ def _object_adapter(shape: Shape) -> Adapter:
             return value
         if parts is None:  # created for the first value: most checked rules never run
             parts = {
-                entry.key: adapter(entry.shape) for entry in shape.fields if entry.shape.is_adapted
+                entry.key: adapter(entry.shape, marks=marks)
+                for entry in shape.fields
+                if is_adapted(entry.shape, marks=marks)
             }
         return Members(value, parts.get)
 
@@ -96,14 +112,34 @@ class Members(dict[str, Any]):
         """Yield the values."""
         return (self[key] for key in self)
 
+    def cel_equal(self, other: Any) -> bool:
+        """Return whether a map has the same members. Raises EvalError for other values."""
+        if not isinstance(other, dict):
+            raise EvalError(NO_OVERLOAD)
+        return len(self) == len(other) and all(
+            key in other and equal(value, other[key]) for key, value in self.items()
+        )
 
-class SetList(list[Any]):
+
+class ObjectList(list[Any]):
+    """A list of an object."""
+
+    def cel_equal(self, other: Any) -> bool:
+        """Return whether a list is equal. Raises EvalError for other values."""
+        if not isinstance(other, list | tuple):
+            raise EvalError(NO_OVERLOAD)
+        return len(self) == len(other) and self._has_equal_items(other)
+
+    def _has_equal_items(self, other: Sequence[Any]) -> bool:
+        return all(map(equal, self, other))
+
+
+class SetList(ObjectList):
     """x-kubernetes-list-type: set. Equal in any order; `+` adds the items that it does not contain
     yet."""
 
-    def cel_equal(self, other: Any) -> bool:
-        """Return whether both lists contain the same items."""
-        return len(self) == len(other) and all(contains(other, item) for item in self)
+    def _has_equal_items(self, other: Sequence[Any]) -> bool:
+        return all(contains(other, item) for item in self)
 
     def cel_add(self, other: Any) -> "SetList":
         """Return the union: the items of this list, then the new items of `other` in their
@@ -115,7 +151,7 @@ class SetList(list[Any]):
         return merged
 
 
-class KeyedList(list[Any]):
+class KeyedList(ObjectList):
     """x-kubernetes-list-type: map. Equal in any order; `+` replaces items of the same key."""
 
     def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
@@ -129,10 +165,7 @@ class KeyedList(list[Any]):
             (type(item.get(key)) is bool, item.get(key)) for key in self.keys if key in item
         )
 
-    def cel_equal(self, other: Any) -> bool:
-        """Return whether both lists contain equal items with the same keys."""
-        if len(self) != len(other):
-            return False
+    def _has_equal_items(self, other: Sequence[Any]) -> bool:
         mine = {self._key(item): item for item in self}
         return all(self._key(item) in mine and equal(mine[self._key(item)], item) for item in other)
 

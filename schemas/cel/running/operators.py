@@ -18,7 +18,7 @@ from inkube.schemas.cel.declarations.values import (
     Optional,
     Timestamp,
     Uint,
-    equal,
+    equal_or,
     type_of,
 )
 from inkube.schemas.cel.declarations.values import contains as contains_item
@@ -198,10 +198,7 @@ def greater_equal(left: Any, right: Any) -> bool:
 
 def unequal(left: Any, right: Any) -> bool:
     """`!=` for any two values. Those that cannot be compared are unequal."""
-    try:
-        return not equal(left, right)
-    except EvalError:
-        return True
+    return not equal_or(False, left, right)
 
 
 def item(items: list[Any], index: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from inkube.schemas.cel.declarations.types import Shape
 from inkube.schemas.cel.language.ast import Node
-from inkube.schemas.cel.running.json_values import adapter
+from inkube.schemas.cel.running.json_values import adapter, is_adapted
 
 _LONGEST = 400
 """The most characters of an inline expression; longer ones use a temporary, because Python limits
@@ -104,9 +104,9 @@ class FunctionWriter:
         adapted."""
         return self.translate(self, node)
 
-    def value(self, node: Node) -> Code:
-        """Return the node's CEL value."""
-        return self.adapted(self.bounded(self.raw(node)))
+    def value(self, node: Node, *, marks: bool = False) -> Code:
+        """Return the node's CEL value; with `marks`, lists and maps of an object are marked."""
+        return self.adapted(self.bounded(self.raw(node)), marks=marks)
 
     def values(self, nodes: Sequence[Node]) -> list[Code]:
         """Return the values of nodes, computed in order."""
@@ -117,11 +117,11 @@ class FunctionWriter:
             codes = [*self.settle(codes, mark), code]
         return codes
 
-    def adapted(self, code: Code) -> Code:
+    def adapted(self, code: Code, *, marks: bool = False) -> Code:
         """Return code for the CEL value of a value that can be JSON."""
-        if code.shape is None or not code.shape.is_adapted:
+        if not is_adapted(code.shape, marks=marks):
             return Code(code.text, code.fails)
-        return Code(f"{self.constant(adapter(code.shape))}({code.text})", True)
+        return Code(f"{self.constant(adapter(code.shape, marks=marks))}({code.text})", True)
 
     def line(self, text: str) -> None:
         """Write a statement."""
