@@ -38,6 +38,11 @@ _READERS: Final[dict[str, Callable[[str], Any]]] = {
     "matches": _read_pattern,
 }
 
+_NUMBER_READERS: Final[dict[str, Callable[[int], Any]]] = {
+    "duration": conversions.int_to_duration,
+    "timestamp": conversions.int_to_timestamp,
+}
+
 
 def _literals(root: Node) -> Iterator[Issue]:
     for node in walk(root):
@@ -59,8 +64,7 @@ def _reader(function: str, literal: Any) -> Callable[[Any], Any] | None:
     """Return the function that reads a literal, or None for literals that are not checked."""
     if isinstance(literal, str):
         return _READERS[function]
-    is_seconds = function == "timestamp" and isinstance(literal, int)
-    return conversions.int_to_timestamp if is_seconds else None
+    return _NUMBER_READERS.get(function) if isinstance(literal, int) else None
 
 
 def _mixtures(root: Node) -> Iterator[Issue]:

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations import types
-from inkube.schemas.cel.declarations.functions import EvalError
+from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError
 from inkube.schemas.cel.declarations.types import Type
 
 INT_MIN: Final = -(2**63)
@@ -134,12 +134,14 @@ def equal(left: Any, right: Any) -> bool:
     kind, other = type(left), type(right)
     if kind is other and kind in _PLAIN:
         return bool(left == right)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
     if isinstance(left, list | tuple):
         return _equal_lists(left, right)
     if isinstance(left, dict):
         return _equal_maps(left, right)
+    if kind not in _TYPES and hasattr(left, "cel_type") and kind is not other and right is not None:
+        raise EvalError(NO_OVERLOAD)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
     if isinstance(left, Optional):
         return _equal_optionals(left, right)
     if isinstance(left, Type):
@@ -193,7 +195,11 @@ def _equal_optionals(left: Optional, right: Any) -> bool:
 
 
 def contains(items: Iterable[Any], value: Any) -> bool:
-    """Return whether a list contains the value, compared with `equal`."""
-    if type(value) is str:
+    """Return whether a list contains the value, compared with `equal`. Raises EvalError if it is a
+    list of an object, and only items that cannot be compared could be the value."""
+    if type(value) is str and type(items) is list:
         return value in items
+    custom = getattr(items, "cel_contains", None)
+    if custom is not None:
+        return bool(custom(value))
     return any(equal_or(False, value, item) for item in items)

@@ -138,6 +138,11 @@ def bool_to_string(value: bool) -> str:
     return "true" if value else "false"
 
 
+def int_to_duration(value: int) -> Duration:
+    """Raise EvalError: the function is declared, but ints do not implement it."""
+    raise EvalError(f"type conversion error from 'int' to '{DURATION.name}'")
+
+
 def duration_to_string(value: Duration) -> str:
     """Return the duration in seconds: `5400s`, `0.25s`."""
     return gotime.format_seconds(value.ns)
@@ -217,7 +222,7 @@ def _nanoseconds(value: Duration) -> int:
 _SAFE: Final = frozenset(
     {
         _identity, float, int.__repr__, gofloats.format_general, bool_to_string, str.encode,
-        timestamp_to_string, duration_to_string, _timestamp_to_int, _nanoseconds, Duration,
+        timestamp_to_string, duration_to_string, _timestamp_to_int, _nanoseconds,
     }
 )  # fmt: skip
 
@@ -264,7 +269,7 @@ OVERLOADS: Final[tuple[Overload, ...]] = (
     _conversion("int64_to_timestamp", (INT, TIMESTAMP), int_to_timestamp),
     _conversion("string_to_timestamp", (STRING, TIMESTAMP), string_to_timestamp),
     _conversion("duration_to_duration", (DURATION, DURATION), _identity_of_time),
-    _conversion("int64_to_duration", (INT, DURATION), Duration),
+    _conversion("int64_to_duration", (INT, DURATION), int_to_duration),
     _conversion("string_to_duration", (STRING, DURATION), string_to_duration),
     Overload("dyn", "to_dyn", (T,), DYN, _identity, fails=False),
     Overload("type", "type", (T,), type_of(T), values.type_of, fails=False),

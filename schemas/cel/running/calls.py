@@ -49,6 +49,9 @@ def call(w: FunctionWriter, node: Call) -> Code:
         return _membership(w, node)
     if node.function == "!_":
         return _inversion(w, node)
+    if node.function == "-_" and node.args[0].runtime_type.kind in _DYNAMIC:
+        w.pay(1)
+        return Code(f"{w.constant(operators.negate)}({w.value(node.args[0]).text})", True)
     return _function(w, node)
 
 
@@ -144,7 +147,9 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
     constant = fold(container)
     if isinstance(constant, list) and _is_hashable(constant):
         return _constant_membership(w, element, constant)
-    codes = w.values(node.args)
+    parts = container.runtime_type.params
+    is_mixed = parts[:1] != (element.runtime_type,)
+    codes = w.values(node.args, marks=is_mixed)
     is_map = container.runtime_type.kind is Kind.MAP
     if container.runtime_type.kind is Kind.LIST:
         codes[1] = w.hold(codes[1])
@@ -152,8 +157,7 @@ def _membership(w: FunctionWriter, node: Call) -> Code:
     else:
         w.pay(1)
     fails = any(code.fails for code in codes)
-    parts = container.runtime_type.params
-    plain = element.runtime_type.kind in _PLAIN and parts[:1] == (element.runtime_type,)
+    plain = element.runtime_type.kind in _PLAIN and not is_mixed
     if plain and (not is_map or element.runtime_type.kind is Kind.STRING):
         return Code(f"({codes[0].text} in {codes[1].text})", fails)
     contains = w.constant(operators.contains)

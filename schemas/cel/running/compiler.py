@@ -151,21 +151,26 @@ def _optional_field(container: Any, key: str) -> Optional:
 
 def _index(w: FunctionWriter, node: ast.Call) -> Code:
     container_node, index_node = node.args
+    constant = fold(index_node)
+    if constant is not MISSING and not operators.is_key(constant):
+        raise operators.missing_key(constant)
     container = w.bounded(w.raw(container_node))
     w.pay(1 + int(not is_attribute(container_node)))
     mark = w.mark()
     index = w.value(index_node)
-    if is_attribute(index_node) and fold(index_node) is MISSING:
+    if is_attribute(index_node) and constant is MISSING:
         w.pay(-1)
     (container,) = w.settle([container], mark)
     kind = container_node.runtime_type.kind
     if node.function == "_[?_]" or kind is Kind.OPAQUE:
-        container = w.adapted(container)
+        is_known = index_node.runtime_type.kind in (Kind.STRING, Kind.INT)
+        container = w.adapted(container, marks=not is_known)
         return Code(f"{w.constant(operators.optional_index)}({container.text}, {index.text})", True)
     shape = container.shape.element if container.shape is not None else None
     if kind is Kind.MAP and index_node.runtime_type.kind is Kind.STRING:
         return Code(f"{container.text}[{index.text}]", True, shape)
-    function = {Kind.LIST: operators.item, Kind.MAP: operators.entry}.get(kind, operators.index)
+    entry = operators.entry if container.shape is None else operators.object_entry
+    function = {Kind.LIST: operators.item, Kind.MAP: entry}.get(kind, operators.index)
     if kind not in (Kind.LIST, Kind.MAP):
         container = w.adapted(container)
     return Code(f"{w.constant(function)}({container.text}, {index.text})", True, shape)

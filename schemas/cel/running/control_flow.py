@@ -27,11 +27,12 @@ def _alternative(w: FunctionWriter, node: Call, target: Node) -> Code:
     """`o.or(p)` and `o.orValue(v)`: the argument is computed only if it is needed."""
     optional = w.hold(w.value(target))
     result = w.temporary()
+    held = optional
     if target.runtime_type.kind is not Kind.OPAQUE:
-        w.line(f"{w.constant(operators.optional)}({optional.text})")
+        held = w.hold(Code(f"{w.constant(operators.optional)}({optional.text})"))
     with w.level():
-        with w.nested(f"if {optional.text}.present:"):
-            present = optional.text if node.function == "or" else f"{optional.text}.value"
+        with w.nested(f"if {held.text}.present:"):
+            present = optional.text if node.function == "or" else f"{held.text}.value"
             w.line(f"{result} = {present}")
         with w.block("else:"):
             w.line(f"{result} = {w.value(node.args[0]).text}")

@@ -7,7 +7,17 @@ succeed refuses the program, as does a failed preparation of a call for constant
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import EvalError
-from inkube.schemas.cel.language.ast import Call, Const, ListNode, MapNode, Node, children
+from inkube.schemas.cel.language.ast import (  # fmt: skip
+    Call,
+    Const,
+    Ident,
+    ListNode,
+    MapNode,
+    Node,
+    children,
+)
+from inkube.schemas.cel.running.dynamic_calls import matches
+from inkube.schemas.cel.running.operators import is_key, no_overload
 
 
 class _Missing:
@@ -18,8 +28,7 @@ MISSING: Final = _Missing()
 _CONVERSIONS = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"}
 )
-
-
+_INDICES = frozenset({"_[_]", "_[?_]"})
 _SHALLOW: Final = 40
 """The nesting that always compiles (Python's recursion limit is reached at about 120)."""
 
@@ -42,8 +51,19 @@ def may_be_refused(root: Node) -> bool:
 def _works_ahead(node: Node) -> bool:
     if isinstance(node, Call):
         is_prepared = any(overload.specialise for overload in node.overloads)
+        if node.function in _INDICES and _may_be_wrong(node.args[1]):
+            return True
         return is_prepared or node.function in _CONVERSIONS
     return isinstance(node, MapNode)
+
+
+def _may_be_wrong(index: Node) -> bool:
+    match index:
+        case Const():
+            return not is_key(index.value)
+        case Ident():
+            return index.type_value is not None
+    return isinstance(index, ListNode)
 
 
 def fold(node: Node) -> Any:
@@ -51,6 +71,8 @@ def fold(node: Node) -> Any:
     match node:
         case Const():
             return node.value
+        case Ident() if node.type_value is not None:
+            return node.type_value
         case ListNode() if not node.optional:
             return _folded_list(node)
         case MapNode():
@@ -79,6 +101,9 @@ def _folded_map(node: MapNode) -> Any:
 
 def _converted(node: Call) -> Any:
     argument = fold(node.args[0])
-    if argument is MISSING or len(node.overloads) != 1:
+    if argument is MISSING:
         return MISSING
-    return node.overloads[0].impl(argument)
+    for overload in node.overloads:
+        if len(node.overloads) == 1 or matches(overload.params[0], argument):
+            return overload.impl(argument)
+    raise no_overload(node.function, argument)

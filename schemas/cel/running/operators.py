@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from inkube.schemas.cel.declarations.functions import NO_OVERLOAD, EvalError
+from inkube.schemas.cel.declarations.types import Kind
 from inkube.schemas.cel.declarations.values import (
     INT_MAX,
     INT_MIN,
@@ -22,11 +23,66 @@ from inkube.schemas.cel.declarations.values import (
     type_of,
 )
 from inkube.schemas.cel.declarations.values import contains as contains_item
+from inkube.schemas.golang import gofloats
 
+_RECEIVERS = frozenset({Kind.STRING, Kind.TIMESTAMP, Kind.DURATION})
+_INTEGERS = frozenset({Kind.INT, Kind.UINT})
+_NUMBERS = _INTEGERS | {Kind.DOUBLE}
+_ORDERED = _NUMBERS | _RECEIVERS | {Kind.BOOL, Kind.BYTES}
+_OPERANDS: Final[dict[str, frozenset[Kind]]] = {
+    "_+_": _NUMBERS | _RECEIVERS | {Kind.BYTES, Kind.LIST},
+    "_-_": _NUMBERS | _RECEIVERS,
+    "_*_": _NUMBERS | _RECEIVERS,
+    "_/_": _NUMBERS | _RECEIVERS,
+    "_%_": _INTEGERS | _RECEIVERS,
+    "-_": _RECEIVERS | {Kind.INT, Kind.DOUBLE, Kind.BOOL},
+    "size": _RECEIVERS | {Kind.BYTES, Kind.LIST, Kind.MAP},
+    **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _ORDERED),
+}
+"""The types whose first operands an operator passes to them: their errors do not name it (the
+traits of cel-go common/types/types.go, and types with ReceiverType)."""
 MISSING: Final = object()
 """Stands for a variable without a value."""
+_TEXTS: Final = frozenset({"contains", "startsWith", "endsWith", "matches"})
+"""Functions that strings implement themselves; their errors name nothing."""
+_GO_TYPES: Final[dict[str, str]] = {
+    Kind.BOOL.value: "types.Bool",
+    Kind.INT.value: "types.Int",
+    Kind.UINT.value: "types.Uint",
+    Kind.DOUBLE.value: "types.Double",
+    Kind.STRING.value: "types.String",
+    Kind.BYTES.value: "types.Bytes",
+    Kind.NULL.value: "types.Null",
+    Kind.TIMESTAMP.value: "types.Timestamp",
+    Kind.DURATION.value: "types.Duration",
+    Kind.LIST.value: "*types.baseList",
+    Kind.MAP.value: "*types.baseMap",
+    Kind.TYPE.value: "*types.Type",
+    "optional_type": "*types.Optional",
+    "kubernetes.NamedFormat": "*cel.Format",
+}
 _TIMESTAMP_MIN = -62135596800 * 10**9
 _TIMESTAMP_MAX = 253402300799 * 10**9 + 999_999_999
+
+
+def no_overload(function: str, *operands: Any) -> EvalError:
+    """Return the error of a call for whose operands a function has no overload. It has the name of
+    an operator that their types do not know, and the types for functions (evalBinary of cel-go
+    interpreter/interpretable.go, MaybeNoSuchOverload of common/decls)."""
+    kinds = [type_of(operand) for operand in operands]
+    if function in _TEXTS or kinds[0].kind in _OPERANDS.get(function, ()):
+        return EvalError(NO_OVERLOAD)
+    if function in _OPERANDS:
+        return EvalError(f"{NO_OVERLOAD}: {function}")
+    names = ", ".join(kind.name for kind in kinds)
+    return EvalError(f"{NO_OVERLOAD}: {function}({names})")
+
+
+def go_type(value: Any) -> str:
+    """Return the name of a value's type in Go, as some errors have it."""
+    name = getattr(value, "go_type", "")
+    kind = type_of(value)
+    return name or _GO_TYPES.get(kind.name) or f"cel.{kind.name.rpartition('.')[2]}"
 
 
 def resolved(value: Any, name: str) -> Any:
@@ -160,11 +216,11 @@ def _comparable(left: Any, right: Any) -> bool:
     return False
 
 
-def _ordered(left: Any, right: Any) -> tuple[Any, Any]:
+def _ordered(function: str, left: Any, right: Any) -> tuple[Any, Any]:
     """Return both values in a form that Python can compare. An int next to a double is rounded as
     in Go."""
     if not _comparable(left, right):
-        raise EvalError(NO_OVERLOAD)
+        raise no_overload(function, left)
     if isinstance(left, float) and isinstance(right, int):
         return left, float(right)
     if isinstance(right, float) and isinstance(left, int):
@@ -174,25 +230,25 @@ def _ordered(left: Any, right: Any) -> tuple[Any, Any]:
 
 def less(left: Any, right: Any) -> bool:
     """`<` for any two values."""
-    left, right = _ordered(left, right)
+    left, right = _ordered("_<_", left, right)
     return bool(left < right)
 
 
 def less_equal(left: Any, right: Any) -> bool:
     """`<=` for any two values."""
-    left, right = _ordered(left, right)
+    left, right = _ordered("_<=_", left, right)
     return bool(left <= right)
 
 
 def greater(left: Any, right: Any) -> bool:
     """`>` for any two values."""
-    left, right = _ordered(left, right)
+    left, right = _ordered("_>_", left, right)
     return bool(left > right)
 
 
 def greater_equal(left: Any, right: Any) -> bool:
     """`>=` for any two values."""
-    left, right = _ordered(left, right)
+    left, right = _ordered("_>=_", left, right)
     return bool(left >= right)
 
 
@@ -217,18 +273,34 @@ def _whole_index(index: Any) -> int:
         if index.is_integer():
             return int(index)
         raise EvalError(f"unsupported index value {index} in list")
-    raise EvalError(f"unsupported index type '{_type_name(index)}' in list")
+    if not is_key(index):
+        raise missing_key(index)
+    raise EvalError(f"unsupported index type '{type_of(index).name}' in list")
 
 
-def _type_name(value: Any) -> str:
-    return type_of(value).name
+def object_entry(mapping: dict[str, Any], key: Any) -> Any:
+    """map[key] of a map of an object, for keys that are not known to be strings."""
+    if not isinstance(key, str):
+        raise EvalError(NO_OVERLOAD) if is_key(key) else missing_key(key)
+    return mapping[key]
+
+
+def _check_key(mapping: dict[Any, Any], key: Any) -> None:
+    """Raise EvalError for a key, no text, that the map does not accept; keys of a map of an object
+    are texts."""
+    if not is_key(key):
+        raise missing_key(key)
+    if hasattr(mapping, "cel_equal"):
+        raise EvalError(NO_OVERLOAD)
 
 
 def entry(mapping: dict[Any, Any], key: Any) -> Any:
     """map[key], for keys that are not strings."""
+    if hasattr(mapping, "cel_equal"):
+        return object_entry(mapping, key)
     if has_key(mapping, key):
         return mapping[key]
-    raise _missing(key)
+    raise missing_key(key)
 
 
 def has_key(mapping: dict[Any, Any], key: Any) -> bool:
@@ -247,7 +319,7 @@ def key_text(key: Any) -> str:
     """Return a key in the form of the error `no such key`."""
     if isinstance(key, bool):
         return "true" if key else "false"
-    return str(key)
+    return gofloats.format_general(key) if isinstance(key, float) else str(key)
 
 
 def index(container: Any, key: Any) -> Any:
@@ -258,12 +330,19 @@ def index(container: Any, key: Any) -> Any:
         return item(list(container) if isinstance(container, tuple) else container, key)
     if isinstance(container, Optional):
         return optional_index(container, key)
-    raise _missing(key)
+    raise missing_key(key)
 
 
-def _missing(key: Any) -> EvalError:
+def is_key(value: Any) -> bool:
+    """Return whether a value can be an index or a key at all."""
+    return isinstance(value, bool | int | float | str)
+
+
+def missing_key(key: Any) -> EvalError:
     """Return the error for a missing key, also of values without keys (refQualify in cel-go
     interpreter/attributes.go)."""
+    if not is_key(key):
+        return EvalError(f"invalid qualifier type: {go_type(key)}")
     return EvalError(f"no such key: {key_text(key)}")
 
 
@@ -274,11 +353,15 @@ def optional_index(container: Any, key: Any) -> Optional:
             return NONE
         container = container.value
     if isinstance(container, dict):
+        if not isinstance(key, str):
+            _check_key(container, key)
         return Optional(container[key]) if has_key(container, key) else NONE
     if isinstance(container, list | tuple):
         if type(key) is not int:
             key = _whole_index(key)
         return Optional(container[key]) if 0 <= key < len(container) else NONE
+    if not is_key(key):
+        raise missing_key(key)
     return NONE
 
 
@@ -290,7 +373,7 @@ def select(value: Any, key: str) -> Any:
         return optional_index(value, key)
     if isinstance(value, list | tuple):
         return _whole_index(key)
-    raise _missing(key)
+    raise missing_key(key)
 
 
 def optional_select(value: Any, key: str) -> Optional:
@@ -320,6 +403,8 @@ def has(value: Any, key: str) -> bool:
 def contains(value: Any, container: Any) -> bool:
     """`value in container` for a list or a map."""
     if isinstance(container, dict):
+        if hasattr(container, "cel_equal") and not isinstance(value, str):
+            raise EvalError(NO_OVERLOAD)
         return has_key(container, value)
     if isinstance(container, list | tuple):
         return contains_item(container, value)
@@ -330,39 +415,39 @@ def iterate(value: Any) -> Iterable[Any]:
     """Return the items or keys for a comprehension over a value of unknown type."""
     if isinstance(value, list | tuple | dict):
         return value
-    raise EvalError(NO_OVERLOAD)
+    raise EvalError(f"got '{go_type(value)}', expected iterable type")
 
 
 def pairs(value: Any) -> Iterable[tuple[Any, Any]]:
     """Return pairs of index and item, or of key and value."""
     if isinstance(value, dict):
         return value.items()
-    return enumerate(iterate(value))
+    if isinstance(value, list | tuple):
+        return enumerate(value)
+    raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
 
 
 def size(value: Any) -> int:
     """size() of a string, bytes, list or map."""
     if isinstance(value, str | bytes | list | tuple | dict):
         return len(value)
-    raise EvalError(NO_OVERLOAD)
+    raise no_overload("size", value)
 
 
 def negate(value: Any) -> Any:
     """`-value` of unknown type."""
-    if isinstance(value, bool | Uint):
-        raise EvalError(NO_OVERLOAD)
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool | Uint):
         return negate_int(value)
     if isinstance(value, float):
         return -value
-    raise EvalError(NO_OVERLOAD)
+    if isinstance(value, Duration):
+        return checked_duration(-value.ns)
+    raise no_overload("-_", value)
 
 
 def optional(value: Any) -> Optional:
-    """Return the value. Raises EvalError if it is not an optional."""
-    if isinstance(value, Optional):
-        return value
-    raise EvalError(NO_OVERLOAD)
+    """Return the value, in an optional unless it is one."""
+    return value if isinstance(value, Optional) else Optional(value)
 
 
 def boolean(value: Any) -> bool:

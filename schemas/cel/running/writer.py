@@ -108,12 +108,12 @@ class FunctionWriter:
         """Return the node's CEL value; with `marks`, lists and maps of an object are marked."""
         return self.adapted(self.bounded(self.raw(node)), marks=marks)
 
-    def values(self, nodes: Sequence[Node]) -> list[Code]:
-        """Return the values of nodes, computed in order."""
+    def values(self, nodes: Sequence[Node], *, marks: bool = False) -> list[Code]:
+        """Return the values of nodes, computed in order; `marks` as in `value`."""
         codes: list[Code] = []
         for node in nodes:
             mark = self.mark()
-            code = self.value(node)
+            code = self.value(node, marks=marks)
             codes = [*self.settle(codes, mark), code]
         return codes
 

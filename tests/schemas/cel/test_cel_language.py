@@ -96,7 +96,7 @@ FAILURES = {
     "self.l.all(x, x / 0 > 1)": "division by zero",
     "optional.none().value()": "optional.none() dereference",
     "{'a': 1, 'a' + self.s: 2}['häus']": "no such key: häus",
-    "self.n.all(x, true)": "no such overload",
+    "self.n.all(x, true)": "got 'types.Int', expected iterable type",
 }
 
 
