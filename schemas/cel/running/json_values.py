@@ -167,7 +167,7 @@ class SetList(ObjectList):
     go_type = "*common.unstructuredSetList"
 
     def _has_equal_items(self, other: Sequence[Any]) -> bool:
-        return all(_holds(other, item) for item in self)
+        return all(_holds(self, item) for item in other)
 
     def cel_add(self, other: Any) -> "SetList":
         """Return the union: the items of this list, then the new items of `other` in their

@@ -198,10 +198,12 @@ def divide_double(left: float, right: float) -> float:
 
 
 def join_lists(left: list[Any], right: list[Any]) -> list[Any]:
-    """list + list. A keyed list or a set has its own rule."""
+    """list + list. A keyed list or a set has its own rule; beside an empty list it stays one."""
     merge = getattr(left, "cel_add", None)
-    merged: list[Any] = merge(right) if merge else [*left, *right]
-    return merged
+    if merge is not None:
+        merged: list[Any] = merge(right)
+        return merged
+    return [*left, *right] if left and right else left or right
 
 
 def _comparable(left: Any, right: Any) -> bool:

@@ -89,3 +89,13 @@ def test_a_literal_compares_in_order():
     assert holds("self.s == ['a', 'b']", NEW, OLD)
     assert not holds("['a', 'b'] == self.s && oldSelf.s == self.s", NEW, OLD)
     assert not holds("[['a', 'b']] == [self.s] && oldSelf.s == self.s", NEW, OLD)
+
+
+def test_a_set_beside_an_empty_list_stays_a_set():
+    assert holds("[] + self.s == oldSelf.s", NEW, OLD)
+    assert holds("self.s + [] == oldSelf.s", NEW, OLD)
+    assert not holds("[] + self.l == oldSelf.l", NEW, OLD)
+
+
+def test_only_the_items_of_the_right_list_are_looked_up_in_a_set():
+    assert holds("self.s == ['b', 'b'] && !(['b', 'b'] == self.s)", NEW, OLD)
