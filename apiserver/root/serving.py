@@ -324,11 +324,13 @@ async def _join_workers(
     model_groups = (
         kind.definition.group for module in parts.start_modules for kind in module.kinds
     )
+    recorded = subresources.recordedlogs.source(options.data, parts.core.base.store)
     leader = workers.Leader(
         options.worker,
         lambda: parts.leadership.leading_process if parts.leadership else 0,
         {*options.module_groups, *model_groups},
         pods=parts.pods is not None,
+        has_logs=lambda: recorded() is not None,
     )
     stack.push_async_callback(leader.close)
     return replace(application, elsewhere=leader.concerns)

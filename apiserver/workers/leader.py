@@ -54,16 +54,24 @@ class Leader:
     """Forwards requests to the leading worker.
 
     `pid` returns its process, or 0 if this worker or none leads. `groups` are the API groups that
-    it serves, and `pods` is true if it also serves the streams of pods.
+    it serves, and `pods` is true if it also serves the streams of pods. `has_logs` returns whether
+    every worker has the logs of pods: those of a dump are in the data file.
     """
 
     def __init__(
-        self, worker: Worker, pid: Callable[[], int], groups: Collection[str], *, pods: bool
+        self,
+        worker: Worker,
+        pid: Callable[[], int],
+        groups: Collection[str],
+        *,
+        pods: bool,
+        has_logs: Callable[[], bool],
     ) -> None:
         self._worker = worker
         self._pid = pid
         self._groups = frozenset(groups) | ({METRICS} if pods else frozenset())
         self._pods = pods
+        self._has_logs = has_logs
         self._neighbours: dict[int, aggregation.Neighbour] = {}
 
     def concerns(self, info: RequestInfo) -> Forwarded | None:
@@ -71,7 +79,10 @@ class Leader:
         if not info.is_resource and info.path.startswith(_STREAMS):
             return self._of_stream(info.path.removeprefix(_STREAMS))
         if info.group in self._groups or (
-            self._pods and not info.group and (info.resource, info.subresource) in STREAMS
+            self._pods
+            and not info.group
+            and (info.resource, info.subresource) in STREAMS
+            and not (info.subresource == "log" and self._has_logs())
         ):
             pid = self._pid()
             if pid and self._worker.socket_path(pid).exists():

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import dumps
 import patience
 import pytest
 import yaml
 from patience import KUBECTL
 
+from inkube.apiserver.dumps import ImportOptions, import_dump
 from inkube.apiserver.http import GRACE_SECONDS
 
 PATIENCE = patience.SECONDS
@@ -371,6 +373,32 @@ async def test_a_worker_that_stops_ends_the_streams_that_it_forwards(
             await gone(handle)
     for each in logs:
         each.close()
+
+
+@linux
+async def test_a_worker_that_stops_sends_the_rest_of_the_logs_of_a_dump(
+    serve: Serve, http: Any, tmp_path: Path
+):
+    """Each worker reads them from the file, with and without simulated nodes."""
+    text = b"a line of a log\n" * 1_000_000  # more than buffers of sockets take
+    meta = {"name": "p", "namespace": "default", "uid": "1", "resourceVersion": "50"}
+    spec = {"nodeName": "kube-node-1", "containers": [{"name": "c", "image": "i"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+    kinds = [dumps.Listed("", "v1", "pods", "Pod", [pod])]
+    source = dumps.must_gather(kinds, [dumps.Log("default", "p", "c", text)], tmp_path)
+    file = tmp_path / "inkube.db"
+    await import_dump(source, file, ImportOptions(), report=lambda *_: None)
+    served = await serve("--workloads", "--nodes", "1", "--data", str(file))
+    await all_answer(http, served, 2)
+    url = f"{served.url}/api/v1/namespaces/default/pods/p/log?follow=true"
+    for number, pid in zip((2, 1), reversed(served.workers()), strict=True):
+        logs = [await http.get(url) for _ in range(4)]
+        assert {each.status for each in logs} == {200}
+        os.kill(pid, signal.SIGTERM)
+        await served.told(f"worker-{number} .*waiting up to .* s for running requests")
+        async with asyncio.timeout(PATIENCE):
+            assert [await each.read() == text for each in logs] == [True] * 4
+            await served.told(f"worker {number} serves again")
 
 
 async def test_messages_for_a_shared_stream_are_taken_by_every_worker(
