@@ -71,6 +71,11 @@ class Subscription:
         return self._delivered_up_to(self._publisher.revision)
 
     @property
+    def is_ahead(self) -> bool:
+        """Whether it begins after a revision that does not exist yet."""
+        return self._not_before > self._publisher.revision
+
+    @property
     def is_closed(self) -> bool:
         """Whether no more changes are published to it, because it was closed or disconnected."""
         return self._is_closed

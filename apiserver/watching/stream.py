@@ -363,7 +363,7 @@ class Stream:
         subscription = self._subscription
         following = self.state is State.FOLLOWING
         wanted = self.watcher.options.bookmarks and self._sends_bookmarks
-        if wanted and subscription is not None and following:
+        if wanted and subscription is not None and following and not subscription.is_ahead:
             try:
                 self._send(self._framer.bookmark(subscription.revision))
             except NotTransformableError:

@@ -10,6 +10,7 @@ from aiohttp import ClientSession
 from patience import within
 
 from inkube import APIServer
+from inkube.apiserver.watching import stream
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 PROTOBUF = "application/vnd.kubernetes.protobuf;stream=watch"
@@ -246,3 +247,15 @@ async def test_the_watch_parameter_decides_how_options_are_validated(session):
             if code == 400:
                 text = "fieldSelector metadata.name doesn't match requested name"
                 assert (await answer.json())["message"] == text
+
+
+@pytest.mark.parametrize(("ahead", "told"), [(0, ["BOOKMARK"]), (99_999, [])])
+async def test_no_bookmark_tells_a_version_that_does_not_exist_yet(
+    server, session, monkeypatch, ahead, told
+):
+    monkeypatch.setattr(stream, "BOOKMARK", 0.0)
+    version = server.store.revision + ahead
+    query = f"watch=1&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion={version}"
+    watcher = await session.get(f"{MAPS}?{query}")
+    lines = (await watcher.read()).splitlines()
+    assert [json.loads(line)["type"] for line in lines][:1] == told
