@@ -148,13 +148,19 @@ class Scope:
 
     `target` and `params` are the shapes of the object and the parameter, if type checking knows
     them. `params` is None if the policy has no parameters. With `mutates`, expressions can create
-    `Object{…}` and `JSONPatch{…}`.
+    `Object{…}` and `JSONPatch{…}`. Without `has_variables`, `variables` is no name.
     """
 
     def __init__(
-        self, *, target: Shape = _DYN, params: Shape | None = None, mutates: bool = False
+        self,
+        *,
+        target: Shape = _DYN,
+        params: Shape | None = None,
+        mutates: bool = False,
+        has_variables: bool = True,
     ) -> None:
         self._mutates = mutates
+        self._has_variables = has_variables
         self._base = {"object": target, "oldObject": target}
         if params is not None:
             self._base["params"] = params
@@ -175,7 +181,7 @@ class Scope:
         if authorizer:
             names["authorizer"] = Shape.of(AUTHORIZER)
             names["authorizer.requestResource"] = Shape.of(RESOURCE_CHECK)
-        if variables:
+        if variables and self._has_variables:
             names["variables"] = self._record
         environment = Environment(FUNCTIONS, names)
         if not self._mutates:

@@ -38,14 +38,16 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """A denial by a policy and a binding. The first one becomes the response."""
+    """A denial by a policy and a binding, "" for a policy that cannot be applied. The first one
+    becomes the response."""
 
     policy: str
     binding: str
     denial: Denial
 
     def __str__(self) -> str:
-        return f"ValidatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
+        named = f"ValidatingAdmissionPolicy '{self.policy}'"
+        return f"{named} with binding '{self.binding}'" if self.binding else named
 
 
 class BoundPolicies:
@@ -64,14 +66,17 @@ class BoundPolicies:
         self._authorizer = authorizer
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
-    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object, Served]]:
+    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object | None, Served]]:
         """Yield the policies and bindings that match a write, and the version in which each policy
-        sees it."""
+        sees it. A policy whose kind of parameters is unknown comes once, without a binding."""
         target = self._target(write)
         versions = {each.gvr: each for each in attributes.equivalents(write.request)}
         for policy, bindings in self._bound():
             matched = matched_resource(policy.constraints, target)
             if matched is None:
+                continue
+            if policy.param_kind is not None and self._param_kind(policy.param_kind) is None:
+                yield policy, None, versions[matched]
                 continue
             for binding in bindings:
                 if matched_resource(binding["spec"].get("matchResources"), target) is not None:
@@ -121,19 +126,37 @@ class BoundPolicies:
         entry = self._store.get(keys.key("namespaces", "", name)) if name else None
         return entry.value if entry is not None else None
 
-    async def params(
-        self, policy: CompiledPolicy, binding: Object, request: Request
-    ) -> list[Object | None]:
-        """Return the parameters of a binding, or [None] if the policy has none."""
-        kind, reference = policy.param_kind, binding["spec"].get("paramRef")
-        if kind is None or reference is None:
-            return [None]
+    def _param_kind(self, kind: Object) -> tuple[Resource, Served] | None:
         group, version = split_api_version(kind["apiVersion"])
         resource = self._resources.by_kind(group, kind["kind"])
         served = resource.served(version) if resource is not None else None
-        if resource is None or served is None:
-            text = f"{group}/{version}, Kind={kind['kind']}"
-            raise ConfigError(f"paramKind kind `{text}` not known")
+        return None if resource is None or served is None else (resource, served)
+
+    async def params(
+        self, policy: CompiledPolicy, binding: Object | None, request: Request
+    ) -> list[Object | None]:
+        """Return the parameters of a binding, or [None] if the policy has none. Raises
+        ConfigError, always without a binding."""
+        if binding is not None:
+            try:
+                return await self._params(policy, binding, request)
+            except ConfigError as error:
+                raise ConfigError(f"failed to configure binding: {error}") from None
+        kind = policy.param_kind or {}
+        group, version = split_api_version(kind["apiVersion"])
+        raise ConfigError(
+            "failed to configure policy: failed to find resource referenced by paramKind: "
+            f"'{group}/{version}, Kind={kind['kind']}'"
+        )
+
+    async def _params(
+        self, policy: CompiledPolicy, binding: Object, request: Request
+    ) -> list[Object | None]:
+        reference = binding["spec"].get("paramRef")
+        place = None if policy.param_kind is None else self._param_kind(policy.param_kind)
+        if place is None or reference is None:
+            return [None]
+        resource, served = place
         found = self._find_params(resource, reference, request.namespace)
         if not found and reference.get("parameterNotFoundAction") == "Deny":
             why = "no params found for policy binding with `Deny` parameterNotFoundAction"
@@ -195,20 +218,20 @@ class PolicyEvaluator(BoundPolicies):
     async def _denials(
         self,
         policy: CompiledPolicy,
-        binding: Object,
+        binding: Object | None,
         write: Write,
         served: Served,
         annotations: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
-        name = binding["metadata"]["name"]
+        name = "" if binding is None else binding["metadata"]["name"]
         try:
             found = await self.params(policy, binding, write.request)
         except ConfigError as error:
             if policy.ignores_failures:
                 return []
-            denial = Denial(f"failed to configure binding: {error}", always=True)
-            return [_Refusal(policy.name, name, denial)]
+            return [_Refusal(policy.name, name, Denial(str(error), always=True))]
+        assert binding is not None, "without one, there are no parameters"
         refused, actions = [], binding["spec"].get("validationActions") or []
         values = await self.values(write, served) if found else {}
         for params in found:

@@ -40,12 +40,14 @@ class _Invocation:
 @dataclass(frozen=True, slots=True)
 class _Failure:
     policy: MutatingPolicy
-    binding: Object
+    binding: Object | None
     why: str
     reason: str
 
     def __str__(self) -> str:
-        names = f"policy '{self.policy.name}' with binding '{self.binding['metadata']['name']}'"
+        names = f'policy "{self.policy.name}"'
+        if self.binding is not None:
+            names = f"policy '{self.policy.name}' with binding '{self.binding['metadata']['name']}'"
         return f"{names} denied request: {self.why}"
 
 
@@ -83,9 +85,9 @@ class Mutator(BoundPolicies):
             try:
                 found = await self.params(policy, binding, write.request)
             except ConfigError as error:
-                why = f"failed to configure binding: {error}"
-                failures.append(_Failure(policy, binding, why, "Forbidden"))
+                failures.append(_Failure(policy, binding, str(error), "Forbidden"))
             else:
+                assert binding is not None, "without one, there are no parameters"
                 invocations += [_Invocation(policy, binding, served, params) for params in found]
         return invocations, failures
 

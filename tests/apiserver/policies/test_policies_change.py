@@ -368,6 +368,19 @@ async def test_every_failure_is_a_cause_and_stops_no_other_mutation(server, fail
         assert cause.startswith(beginning)
 
 
+@pytest.mark.asyncio
+async def test_an_unknown_kind_of_parameters_is_an_error_of_the_policy(server):
+    kind = {"apiVersion": "example.com/v1", "kind": "Nope"}
+    await server.client.create(policy(MUTATIONS[0][0], paramKind=kind))
+    await server.client.create(BINDING)
+    with pytest.raises(StatusError) as caught:
+        await server.client.create(deployment())
+    assert caught.value.message == (
+        'policy "p" denied request: failed to configure policy: failed to find resource referenced '
+        "by paramKind: 'example.com/v1, Kind=Nope'"
+    )
+
+
 def parameters(name, labels):
     metadata = {"name": name, "namespace": "default", "labels": labels}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"x": name}}

@@ -155,6 +155,21 @@ async def test_parameters_that_no_binding_names_are_null(server, expression, why
 
 
 @pytest.mark.asyncio
+async def test_a_policy_with_an_unknown_kind_of_parameters_refuses_whatever_its_binding_says(
+    server,
+):
+    kind = {"apiVersion": "example.com/v1", "kind": "Nope"}
+    await server.client.create(policy({"expression": "true"}, paramKind=kind))
+    never = {"objectSelector": {"matchLabels": {"never": "set"}}}
+    await server.client.create(binding("Audit", matchResources=never))
+    error = await refused(server, config_map("a"))
+    assert error.details["causes"][0]["message"] == (
+        "ValidatingAdmissionPolicy 'p' denied request: failed to configure policy: failed to find "
+        "resource referenced by paramKind: 'example.com/v1, Kind=Nope'"
+    )
+
+
+@pytest.mark.asyncio
 async def test_doubts_about_types_stand_in_the_status(server):
     await server.client.create(policy({"expression": "object.dat.size() > 0"}))
     await server.settled()
@@ -172,6 +187,11 @@ async def test_doubts_about_types_stand_in_the_status(server):
         ({"expression": "params.x == 1"}, "undeclared reference to 'params'"),
         ({"expression": "true", "messageExpression": "authorizer"}, "undeclared reference to"),
         ({"expression": "request.nothing"}, "undefined field 'nothing'"),
+        ({"expression": "variables.a"}, "undeclared reference to 'variables'"),
+        (
+            {"expression": "true", "messageExpression": "variables.a"},
+            "undeclared reference to 'variables'",
+        ),
     ],
 )
 async def test_a_policy_that_does_not_compile_is_not_stored(server, validation, why):

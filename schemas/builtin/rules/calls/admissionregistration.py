@@ -222,10 +222,11 @@ def _mutation(mutation: Object, path: str, environment: "cel.Environment") -> It
 
 
 def _validating(spec: Object, name: str) -> Iterator[FieldError]:
-    has_params = spec.get("paramKind") is not None
-    scope = policies.Scope(params=policies.any_params() if has_params else None)
+    params = policies.any_params() if spec.get("paramKind") is not None else None
+    variables = spec.get("variables") or []
+    scope = policies.Scope(params=params, has_variables=bool(variables))
     yield from _conditions(spec.get("matchConditions") or [], scope)
-    yield from _variables(spec.get("variables") or [], scope)
+    yield from _variables(variables, scope)
     validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
     if not validations and not annotations:
         yield fielderrors.required("spec.validations", _NOTHING)
