@@ -217,22 +217,22 @@ class Scheduler:
         self._nodes.withdraw(wish.as_placed.uid)
         self._nodes.add_pod(wish.as_placed, node)
         self._assumed[wish.as_placed.uid] = key
-        self._pending.pop(key, None)
+        # a change during the reservations brings the pod back (active_queue.go, inFlightEvents)
+        self._pending[key] = -math.inf
         if devices is not None and plan is not None:
             devices.assume(plan, node)
         step = 'PreBind plugin "VolumeBinding"'
         try:
             if not await self._volumes.reserve(pod, place.object):
                 self._leave(pod)
-                self._pending[key] = -math.inf
                 return Result(requeue_after=_AT_LATEST)
             if devices is not None and plan is not None:
                 step = 'PreBind plugin "DynamicResources"'
                 wait = await self._prepare_devices(pod, devices, plan, node)
                 if wait is not None:
                     self._leave(pod)
-                    self._pending[key] = -math.inf
                     return Result(requeue_after=wait)
+            self._pending.pop(key, None)
             step = 'Bind plugin "DefaultBinder"'
             await self._bind(pod, node)
         except StatusError as error:
