@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from inkube.schemas import caches, status
-from inkube.schemas.definitions import SelectableField, Version
+from inkube.schemas.definitions import NAME_FIELD, NAMESPACE_FIELD, SelectableField, Version
 from inkube.schemas.golang import quote, strconv
 from inkube.schemas.metadata import names
 from inkube.schemas.objects import Object
@@ -106,6 +106,13 @@ class _Condition:
         return (self._above is None or number > self._above) and (
             self._below is None or number < self._below
         )
+
+
+def _condition(requirements: Iterable[Requirement]) -> _Condition:
+    condition = _Condition()
+    for requirement in requirements:
+        condition.add(requirement.operator, requirement.values)
+    return condition
 
 
 class LabelConditions:
@@ -325,24 +332,46 @@ def _split(text: str) -> list[str]:
     return re.findall(r"(?:\\.|[^\\,]|\\$)+", text, re.DOTALL)
 
 
+class Compiled(NamedTuple):
+    """Both selectors: an object matches if both predicates hold. None holds for every object."""
+
+    identity: Callable[[str, str], bool] | None
+    """A predicate over the namespace ("" for none) and the name of an object."""
+    content: Matcher | None
+    """A predicate over the object."""
+
+
 def compile(  # noqa: A001 # as re.compile
     *, labels: str, fields: str, version: Version
-) -> Matcher | None:
-    """Return a predicate over objects, None if every object matches. Raises StatusError 400."""
+) -> Compiled:
+    """Return the predicates of a label selector and a field selector. Raises StatusError 400."""
     requirements = parse_labels(labels) if labels else ()
-    terms = parse_fields(fields) if fields else ()
-    conditions = _field_matchers(terms, version)
-    if not requirements:
-        return None if not conditions else lambda obj: all(each(obj) for each in conditions)
+    by_field = _by_field(parse_fields(fields) if fields else (), version)
+    identity = _identity(by_field.pop(NAMESPACE_FIELD, ()), by_field.pop(NAME_FIELD, ()))
+    conditions = [
+        _key_matcher(field, found) if field.is_map else _field_matcher(field, found)
+        for field, found in by_field.items()
+    ]
+    if not requirements and not conditions:
+        return Compiled(identity, None)
     match = LabelConditions(requirements).match
     if not conditions:
-        return lambda obj: match(obj["metadata"].get("labels") or {})
+        return Compiled(identity, lambda obj: match(obj["metadata"].get("labels") or {}))
 
     def matches(obj: Object) -> bool:
         labels = obj["metadata"].get("labels") or {}
         return match(labels) and all(condition(obj) for condition in conditions)
 
-    return matches
+    return Compiled(identity, matches)
+
+
+def _identity(
+    namespaces: Sequence[Requirement], names: Sequence[Requirement]
+) -> Callable[[str, str], bool] | None:
+    if not namespaces and not names:
+        return None
+    of_namespace, of_name = _condition(namespaces), _condition(names)
+    return lambda namespace, name: of_namespace.accepts(namespace) and of_name.accepts(name)
 
 
 def requirements(selector: Object | None) -> tuple[Requirement, ...]:
@@ -405,9 +434,11 @@ def selected_name(fields: str) -> str:
     return ""
 
 
-def _field_matchers(terms: Iterable[FieldTerm], version: Version) -> list[Matcher]:
-    """Return one condition for each selected field of the kind, whatever the number of terms.
-    Raises StatusError 400 for an unknown field."""
+def _by_field(
+    terms: Iterable[FieldTerm], version: Version
+) -> dict[SelectableField, list[Requirement]]:
+    """Return the requirements for each selected field of the kind. Raises StatusError 400 for an
+    unknown field."""
     plain = {field.label: field for field in version.selectable_fields if not field.is_map}
     maps = [field for field in version.selectable_fields if field.is_map]
     of_fields: dict[SelectableField, list[Requirement]] = {}
@@ -419,10 +450,7 @@ def _field_matchers(terms: Iterable[FieldTerm], version: Version) -> list[Matche
         _check_equality(term, version)
         value = term.value if field.is_map else _checked_value(term, field)
         of_fields.setdefault(field, []).append(Requirement(key, operator, (value,)))
-    return [
-        _key_matcher(field, found) if field.is_map else _field_matcher(field, found)
-        for field, found in of_fields.items()
-    ]
+    return of_fields
 
 
 def _map_key(
@@ -471,9 +499,7 @@ def _key_matcher(field: SelectableField, requirements: Sequence[Requirement]) ->
 
 def _field_matcher(field: SelectableField, requirements: Sequence[Requirement]) -> Matcher:
     paths, zero = tuple(field.path.split("|")), field.zero
-    condition = _Condition()
-    for requirement in requirements:
-        condition.add(requirement.operator, requirement.values)
+    condition = _condition(requirements)
 
     def matches(obj: Object) -> bool:
         value = next((text for path in paths if (text := field_value(obj, path))), zero)

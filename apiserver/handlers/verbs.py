@@ -36,6 +36,7 @@ from inkube.apiserver.registry import (
     intake,
     listing,
     patches,
+    selections,
     versions,
 )
 from inkube.schemas import status
@@ -201,7 +202,7 @@ class Handlers:
         if query.resource_version not in ("", "0") and not query.match:
             # the reference reads pages, which are those of exactly this version
             query = query._replace(match="Exact")
-        listing.matcher(exchange.request, query)  # selectors are checked before options
+        selections.matcher(exchange.request, query)  # selectors are checked before options
         request, options = await self._delete_options(exchange)
         page = await listing.find(self._registry, request, query, in_pages=True)
         change, all_of_them = (

@@ -28,6 +28,7 @@ from inkube.apiserver.registry import ownership as ownership
 from inkube.apiserver.registry import patches as patches
 from inkube.apiserver.registry import scales as scales
 from inkube.apiserver.registry import scaling as scaling
+from inkube.apiserver.registry import selections as selections
 from inkube.apiserver.registry import storedbytes as storedbytes
 from inkube.apiserver.registry import versions as versions
 from inkube.apiserver.registry.admission import Chain as Chain

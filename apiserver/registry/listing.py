@@ -1,24 +1,22 @@
 """Lists: ListOptions, selectors, pages at one revision. Follows apiserver/pkg/storage/cacher."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from inkube.apiserver.registry import continuation, conversions, versions
 from inkube.apiserver.registry.registry import Registry
 from inkube.apiserver.registry.requests import ListOptions, Request
+from inkube.apiserver.registry.selections import Matcher, matcher, work
 from inkube.schemas import selectors, status
 from inkube.schemas.objects import Object
 from inkube.storage import Entry, Store
 from inkube.storage import Page as StoredPage
 from inkube.storage import errors as storage_errors
 
-Matcher = Callable[[Object], bool]
-
-# Objects tested in a row before the event loop serves other requests. Each counts once more for
-# this number of its bytes, because its JSON is decoded: a slice is at most 10 ms of work.
+# The work of objects that are tested in a row before the event loop serves other requests: at most
+# 10 ms.
 SLICE = 2_000
-BYTES = 2_048
 
 
 class Page(NamedTuple):
@@ -38,19 +36,6 @@ class Page(NamedTuple):
             meta["remainingItemCount"] = self.remaining
         meta["resourceVersion"] = str(self.revision)
         return meta
-
-
-def matcher(request: Request, options: ListOptions) -> Matcher | None:
-    """Return a predicate for both selectors, or None without selectors. Raises StatusError 400,
-    also if the field selector does not ask for the only name of a watch."""
-    if not options.labels and not options.fields:
-        return None
-    matches = selectors.compile(
-        labels=options.labels, fields=options.fields, version=request.served.version
-    )
-    if request.name and options.fields and selectors.selected_name(options.fields) != request.name:
-        raise status.bad_request("fieldSelector metadata.name doesn't match requested name")
-    return matches
 
 
 def single_name(request: Request, options: ListOptions) -> str:
@@ -109,7 +94,7 @@ async def find(
     if request.resource.converter is not None:
         entries = await shown(registry, request, entries, of_log=of_log)
     if matches is not None:
-        entries = await selected(request, entries, matches)
+        entries = await selected(entries, matches)
     return Page(entries, revision)
 
 
@@ -135,7 +120,7 @@ async def _page(
     store, prefix = registry.store, request.resource.key(request.namespace, "")
     is_uncached = request.resource.definition.is_uncached
     after, revision = await _start_of(options, store, of_log=is_uncached)
-    page, limit, work = list[Entry](), options.limit, 0
+    page, limit, done = list[Entry](), options.limit, 0
     found = None
     if matches is not None and revision == store.revision:
         found = registry.selections.candidates(request, options.labels, options.fields)
@@ -157,11 +142,11 @@ async def _page(
         if matches is None and not page and len(entries) == limit:  # use the list without a copy
             return _end_of_page(entries, prefix, revision, left)
         for seen, entry in enumerate(entries, 1):
-            work += 1 + len(entry.data) // BYTES
-            if work > SLICE:
+            done += work(entry.data)
+            if done > SLICE:
                 await asyncio.sleep(0)
-                work = 0
-            if matches is None or request.resource.is_view or matches(request.view(entry)):
+                done = 0
+            if matches is None or request.resource.is_view or matches(entry):
                 page.append(entry)
                 if limit > 0 and len(page) == limit:
                     left += len(entries) - seen
@@ -219,22 +204,20 @@ async def _start_of(options: ListOptions, store: Store, *, of_log: bool) -> tupl
 
 def _selected_stored(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
     """Return the matching entries of a view, whose stored objects have the labels."""
-    return entries if matches is None else [each for each in entries if matches(each.value)]
+    return entries if matches is None else [each for each in entries if matches(each)]
 
 
-async def selected(
-    request: Request, entries: Sequence[Entry], matches: Matcher | None
-) -> Sequence[Entry]:
+async def selected(entries: Sequence[Entry], matches: Matcher | None) -> Sequence[Entry]:
     """Return the matching entries. The event loop serves other requests between slices."""
     if matches is None:
         return entries
-    found, work = list[Entry](), 0
+    found, done = list[Entry](), 0
     for entry in entries:
-        work += 1 + len(entry.data) // BYTES
-        if work > SLICE:
+        done += work(entry.data)
+        if done > SLICE:
             await asyncio.sleep(0)
-            work = 0
-        if matches(request.view(entry)):
+            done = 0
+        if matches(entry):
             found.append(entry)
     return found
 

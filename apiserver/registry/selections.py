@@ -1,9 +1,14 @@
-"""Indexes by label and by field, for frequent selectors.
+"""Selectors as predicates over entries, and indexes by label and by field for frequent ones.
 
-A selector tests every object of a kind. If these are many, and a label or field is selected again,
-its values are indexed: first in slices, while requests are served, then with every published
-change. An index belongs to one served version of one Resource. A changed definition can change
-values (a new default); it makes a new Resource, and so a new index. Only `listing` uses indexes.
+A key contains the namespace and the name of its object, so conditions on these need no object. All
+others need it, and to decode a large object takes longer than everything else that a list does with
+it.
+
+A selector tests every object of a kind. If these are many or large, and a label or field is
+selected again, its values are indexed: first in slices, while requests are served, then with every
+published change. An index belongs to one served version of one Resource. A changed definition can
+change values (a new default); it makes a new Resource, and so a new index. Only `listing` uses
+indexes.
 """
 
 import asyncio
@@ -11,26 +16,60 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from inkube.apiserver.registry.requests import Request
+from inkube.apiserver.registry.requests import ListOptions, Request
 from inkube.apiserver.registry.resource import Resource
-from inkube.schemas import selectors
+from inkube.schemas import selectors, status
 from inkube.schemas.objects import Object
 from inkube.schemas.served import Served
 from inkube.storage import Change, Entry, Store
 
 logger = logging.getLogger(__name__)
 
-# The number of objects from which an index is faster than a scan.
+# The work of a scan (`work`) from which an index is faster.
 MANY = 2_000
 # A term is indexed after this number of uses.
 OFTEN = 2
 # Most indexes of a server, and most terms whose uses are counted. The index with the oldest use is
 # dropped first; the counts start again together.
 MOST, COUNTED = 8, 256
-# Objects indexed in a row before the event loop serves other requests.
+# The work of objects that are indexed in a row before the event loop serves other requests.
 SLICE = 500
 
 Value = Callable[[Object], str | None]
+Matcher = Callable[[Entry], bool]
+
+BYTES = 2_048
+
+
+def work(data: bytes) -> int:
+    """Return the work of a test of an object with these bytes, whose JSON is decoded. A small
+    object is 1, and this number of its bytes takes as long."""
+    return 1 + len(data) // BYTES
+
+
+def matcher(request: Request, options: ListOptions) -> Matcher | None:
+    """Return a predicate for both selectors, or None if every entry matches. Its entries are in the
+    request's version (`conversions.shown`), those of a view in any version. Raises StatusError 400,
+    also if the field selector does not ask for the only name of a watch."""
+    if not options.labels and not options.fields:
+        return None
+    identity, content = selectors.compile(
+        labels=options.labels, fields=options.fields, version=request.served.version
+    )
+    if request.name and options.fields and selectors.selected_name(options.fields) != request.name:
+        raise status.bad_request("fieldSelector metadata.name doesn't match requested name")
+    if identity is None and content is None:
+        return None
+    start, is_view = len(request.resource.prefix), request.resource.is_view
+
+    def matches(entry: Entry) -> bool:
+        if identity is not None:
+            namespace, _, name = entry.key[start:].rpartition("/")
+            if not identity(namespace, name):
+                return False
+        return content is None or content(entry.value if is_view else request.view(entry))
+
+    return matches
 
 
 class Selections:
@@ -54,9 +93,12 @@ class Selections:
         The caller must still test every condition.
         """
         prefix = request.resource.key("", "")
-        if request.resource.converter is not None or self._store.count(prefix) < MANY:
+        if request.resource.converter is not None:
             return None
-        for name, value, wanted in _terms(labels, fields)[:MOST]:
+        terms = _terms(labels, fields)[:MOST]
+        if not terms or not self._are_many(prefix):
+            return None
+        for name, value, wanted in terms:
             place = (request.resource, request.served, name)
             index = self._indexes.pop(place, None)
             if index is not None and index.is_closed:
@@ -72,6 +114,13 @@ class Selections:
                 within = request.resource.key(request.namespace, "")
                 return [entry for entry in index.entries(wanted) if entry.key.startswith(within)]
         return None
+
+    def _are_many(self, prefix: str) -> bool:
+        """Return whether a scan of the objects under a prefix is much work."""
+        count = self._store.count(prefix)
+        if count >= MANY:
+            return True
+        return count + sum(map(len, self._store.list(prefix).data)) // BYTES >= MANY
 
     def _is_often(self, key: tuple[Resource, Served, str]) -> bool:
         self._requests[key] += 1
@@ -148,13 +197,16 @@ class _Index:
             self._following.close()
 
     async def _read_all(self, entries: Sequence[Entry]) -> None:
-        for start in range(0, len(entries), SLICE):
-            for entry in entries[start : start + SLICE]:
-                # later changes arrive through `_on_changes`
-                now = self._store.get(entry.key)
-                if now is not None and now.revision == entry.revision:
-                    self._add(entry)
-            await asyncio.sleep(0)
+        done = 0
+        for entry in entries:
+            done += work(entry.data)
+            if done > SLICE:
+                await asyncio.sleep(0)
+                done = 0
+            # later changes arrive through `_on_changes`
+            now = self._store.get(entry.key)
+            if now is not None and now.revision == entry.revision:
+                self._add(entry)
         self.complete = True
 
     def _on_changes(self, changes: Sequence[Change]) -> None:

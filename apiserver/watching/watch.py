@@ -6,7 +6,14 @@ apiserver/pkg/storage/cacher.
 
 from collections.abc import Hashable, Sequence
 
-from inkube.apiserver.registry import ListOptions, Registry, Request, listing, versions
+from inkube.apiserver.registry import (
+    ListOptions,
+    Registry,
+    Request,
+    listing,
+    selections,
+    versions,
+)
 from inkube.schemas import status
 from inkube.schemas.objects import Object
 from inkube.storage import Change, Entry, Subscription
@@ -22,7 +29,7 @@ class Watcher:
         self.request = request
         self.options = options
         self._registry = registry
-        self._matches = listing.matcher(request, options)
+        self._matches = selections.matcher(request, options)
         self.selector: Hashable = (options.labels, options.fields, request.served)
         self._prefix = request.resource.key(
             request.namespace, listing.single_name(request, options)
@@ -52,7 +59,7 @@ class Watcher:
             raise too_old(self.start, error.compacted) from error
         try:
             shown = await listing.shown(self._registry, self.request, found)
-            return subscription, await listing.selected(self.request, shown, self._matches)
+            return subscription, await listing.selected(shown, self._matches)
         except BaseException:
             subscription.close()
             raise
@@ -84,7 +91,7 @@ class Watcher:
 
     def _selects(self, entry: Entry) -> bool:
         matches = self._matches
-        return matches is None or matches(self.request.view(entry))
+        return matches is None or matches(entry)
 
 
 def earlier(

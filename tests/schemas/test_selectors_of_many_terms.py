@@ -35,17 +35,18 @@ def test_labels_fulfil_all_conditions_or_none(conditions, objects):
 
 FIELDS = (
     SelectableField("metadata.name", "metadata.name"),
+    SelectableField("metadata.namespace", "metadata.namespace"),
     SelectableField("spec.a", "spec.a", zero="none"),
     SelectableField("of", "spec.map", is_map=True),
 )
 TERMS = st.tuples(
-    st.sampled_from(["metadata.name", "spec.a", "of[k]", "of[l]"]),
+    st.sampled_from(["metadata.name", "metadata.namespace", "spec.a", "of[k]", "of[l]"]),
     st.sampled_from(["=", "!="]),
     st.sampled_from(["", "x", "y", "none"]),
 )
 TEXTS = st.sampled_from(["x", "y", ""])
 OBJECTS = st.fixed_dictionaries({
-    "metadata": st.fixed_dictionaries({"name": TEXTS}),
+    "metadata": st.fixed_dictionaries({"name": TEXTS}, optional={"namespace": TEXTS}),
     "spec": st.fixed_dictionaries(
         {}, optional={"a": TEXTS, "map": st.dictionaries(st.sampled_from("kl"), TEXTS)}
     ),
@@ -59,7 +60,7 @@ def one(obj, path, operator, value):
     elif path == "spec.a":
         found = obj["spec"].get("a") or "none"
     else:
-        found = obj["metadata"]["name"]
+        found = obj["metadata"].get(path.removeprefix("metadata."), "")
     return (found == value) is (operator == "=")
 
 
@@ -67,10 +68,11 @@ def one(obj, path, operator, value):
 def test_fields_fulfil_all_terms_or_none(terms, objects):
     version = Version("v1", selectable_fields=FIELDS)
     text = ",".join("".join(term) for term in terms)
-    matches = selectors.compile(labels="", fields=text, version=version)
-    assert matches is not None
+    identity, content = selectors.compile(labels="", fields=text, version=version)
     for obj in objects:
-        assert matches(obj) is all(one(obj, *term) for term in terms)
+        place = obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+        found = (identity is None or identity(*place)) and (content is None or content(obj))
+        assert found is all(one(obj, *term) for term in terms)
 
 
 @pytest.mark.parametrize("text", ["a>9223372036854775808", "a<" + "9" * 5000])

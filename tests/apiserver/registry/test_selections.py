@@ -107,3 +107,19 @@ async def test_no_more_indexes_are_kept_than_are_allowed(
         for _ in range(3):
             await names(server, labels=f"{key}=a")
     assert len(indexes(server)) == 2
+
+
+async def test_large_objects_are_indexed_when_they_are_few(monkeypatch: pytest.MonkeyPatch):
+    """The bytes count, because the JSON of each tested object is decoded."""
+    monkeypatch.setattr(selections, "MANY", 100)
+    async with APIServer(controllers=False) as server:
+        for n in range(4):
+            await server.client.create(pod(f"p{n}", "a"))
+        for _ in range(3):
+            await names(server, labels="app=a")
+        assert not indexes(server)
+        large = pod("large", "a")
+        large["metadata"]["annotations"] = {"text": "x" * 200 * 1024}
+        await server.client.create(large)
+        await indexed(server, labels="app=a")
+        assert await names(server, labels="app=a") == ["large", "p0", "p1", "p2", "p3"]
