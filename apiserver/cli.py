@@ -478,7 +478,10 @@ def _storage_text(server: "inkube.APIServer") -> str:
 
 def _about(options: Options, *, read_only: bool) -> Iterator[str]:
     """Yield sentences about what is served, for the welcome text."""
-    if not options.workloads and not read_only:
+    if read_only:
+        yield "Writes are refused, because this server shows a past state or a dump."
+        yield "To load manifests into a server that accepts writes, use --definitions."
+    elif not options.workloads:
         hint = "" if options.hints else " With --hints, events of objects say what does not run."
         yield f"Pods stay Pending, because nothing runs them; --workloads simulates nodes.{hint}"
     yield from _about_modules(options)

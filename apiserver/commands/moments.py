@@ -48,7 +48,9 @@ def log_of(data: Path | None, database: str) -> Iterator[Log]:
         return
     path = data or LOCAL
     if not path.exists():
-        raise click.ClickException(f"{path} does not exist")
+        raise click.ClickException(
+            f"{path} does not exist; name the data with --data FILE or --database URL"
+        )
     with storage.readable(path) as found:
         yield storage.sqlite_log(found)
 

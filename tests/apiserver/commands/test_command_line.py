@@ -217,6 +217,18 @@ async def test_a_mistake_in_a_manifest_is_found_before_a_data_file_is_created(tm
     assert list(folder.iterdir()) == []
 
 
+async def test_a_folder_of_manifests_is_shown_and_the_welcome_says_that_writes_are_refused(
+    tmp_path,
+):
+    text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n"
+    (tmp_path / "dump").mkdir()
+    (tmp_path / "dump" / "a.yaml").write_text(text)
+    async with command(tmp_path, "serve", "dump", "--port", 0) as process, within():
+        said = await process.stdout.readuntil(b"Ctrl+C stops it")
+    assert "Writes are refused" in said.decode()
+    assert "--definitions" in said.decode()
+
+
 async def test_files_that_are_no_certificates_are_named(tmp_path):
     (tmp_path / "text.pem").write_text("no PEM")
     made = certificates.make_server()

@@ -24,7 +24,7 @@ COMMANDS = {
     "import map.yaml --data map.yaml/new.db": "map.yaml/new.db: not a directory",
     "example boats map.yaml/boats": "map.yaml/boats: not a directory",
     "diff map.yaml missing.yaml": "'missing.yaml' does not exist, and is neither a revision nor",
-    "log --data missing.db": "missing.db does not exist",
+    "log --data missing.db": "missing.db does not exist; name the data with --data FILE",
     "snapshot save missing/new.db --data missing.db": "missing.db: no such file",
     "plan -f missing.yaml": "inkube.db: no such file",
     "validate missing.yaml": "missing.yaml: no such file or folder",
