@@ -13,7 +13,7 @@ from inkube.schemas.caches import Memo
 from inkube.schemas.crds import rules
 from inkube.schemas.crds.schemastructure import EMBEDDED
 from inkube.schemas.fielderrors import FieldError, Type, invalid, within_limits
-from inkube.schemas.golang import DecodeError
+from inkube.schemas.golang import DecodeError, gojson
 from inkube.schemas.objects import Object, may_mention
 from inkube.schemas.structural import CompiledSchema, embedded
 
@@ -26,6 +26,7 @@ _PLAIN = frozenset(
         "minLength", "maxLength", "enum",
     }
 )  # fmt: skip
+_INT64 = 2**63
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _BELOW = ("properties", "items", "default")
 
@@ -113,7 +114,11 @@ def _is_plain(node: Object) -> bool:
         fits = node.get("minLength", 0) <= size <= node.get("maxLength", size)
         return fits and ("enum" not in node or value in node["enum"])
     return "enum" not in node and (
-        type(value) is bool or node.get("minimum", value) <= value <= node.get("maximum", value)
+        type(value) is bool
+        or (
+            -_INT64 <= node["default"] < _INT64
+            and node.get("minimum", value) <= value <= node.get("maximum", value)
+        )
     )
 
 
@@ -133,7 +138,7 @@ _FINE: Final[Memo[bool]] = Memo(__name__, "_FINE", 2048)
 
 
 def _value_errors(node: Object, path: str, minor: int) -> Iterator[FieldError]:
-    value = node["default"]
+    value = gojson.read_again(node["default"])
     schema = CompiledSchema(node, resource_root=False, minor=minor)
     if isinstance(value, dict | list) and _pruned(node, value) != value:
         yield invalid(path, value, "must not have unknown fields")

@@ -134,6 +134,15 @@ def settle_numbers(value: Any) -> Any:
     return value
 
 
+def read_again(value: Any) -> Any:
+    """Return the value as its JSON is read: numbers above int64 are floats."""
+    if type(value) is int and value >= _INT64:
+        return float(value)
+    if type(value) is dict:
+        return {name: read_again(item) for name, item in value.items()}
+    return [read_again(item) for item in value] if type(value) is list else value
+
+
 def _settled(value: float) -> int | float:
     if not value.is_integer() or not -_INT64 <= value < 2 * _INT64:
         return value

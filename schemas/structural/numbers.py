@@ -5,12 +5,14 @@ Follows kube-openapi/pkg/validation/validate/{validator,values}.go and go-openap
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
-from inkube.schemas.golang import gotext
+from inkube.schemas.golang import gofloats
 
 _MAX_JSON_FLOAT = float(2**53 - 1)
 _EPSILON = 1e-9
+_INT64 = 2**63
 _MAX_FLOAT32 = 3.4028235677973366e38
 _BITS = {"int32": 31, "int64": 63, "": 63}
 
@@ -42,7 +44,11 @@ def fits(value: Number, kind: str, format: str) -> bool:
     """Return whether type and format can represent the number (IsValueValidAgainstRange)."""
     if kind == "integer":
         limit = 1 << _BITS.get(format, 63)
-        return (isinstance(value, int) or value.is_integer()) and -limit <= value < limit
+        if isinstance(value, float):
+            if not value.is_integer():
+                return False
+            value = int(Decimal(repr(value)))  # the shortest digits, which upstream reads again
+        return -limit <= value < limit
     return format != "float" or abs(value) < _MAX_FLOAT32 or math.isinf(value)
 
 
@@ -63,7 +69,10 @@ def compile_bounds(
 def safe_range(schema: Mapping[str, Number | bool], kind: str, form: str) -> tuple[Number, Number]:
     """Return an open range in which every number is valid; (0, 0) if no simple range is known."""
     bounds = [schema.get("minimum"), schema.get("maximum")]
-    unfit = any(bound is not None and not fits(bound, kind, form) for bound in bounds)
+    unfit = any(
+        bound is not None and (abs(bound) >= _INT64 or not fits(bound, kind, form))
+        for bound in bounds
+    )
     if unfit or form == "float" or "multipleOf" in schema:
         return 0, 0
     reach = 1 << _BITS.get(form, 63)
@@ -109,7 +118,7 @@ def _minimum(bound: Number, exclusive: bool) -> Callable[[Number], Problem | Non
     def check(value: Number) -> Problem | None:
         limit = _native(bound, value)
         if value < limit or (exclusive and value == limit):
-            return _unfit(value, f"should be {words} {gotext.number(limit)}")
+            return _unfit(value, f"should be {words} {_written(limit)}")
         return None
 
     return check
@@ -121,7 +130,7 @@ def _maximum(bound: Number, exclusive: bool) -> Callable[[Number], Problem | Non
     def check(value: Number) -> Problem | None:
         limit = _native(bound, value)
         if value > limit or (exclusive and value == limit):
-            return _unfit(value, f"should be {words} {gotext.number(limit)}")
+            return _unfit(value, f"should be {words} {_written(limit)}")
         return None
 
     return check
@@ -131,13 +140,13 @@ def _multiple(factor: Number, _exclusive: bool) -> Callable[[Number], Problem | 
     def check(value: Number) -> Problem | None:
         divisor = _native(factor, value)
         if divisor <= 0:
-            wrong = f" must be positive: {gotext.number(divisor)}"
+            wrong = f" must be positive: {_written(divisor)}"
             return Problem("factor MultipleOf declared for ", wrong, divisor)
         if isinstance(value, int) and isinstance(divisor, int):
             fine = value % divisor == 0
         else:
             fine = is_whole(1 / divisor * value if divisor < 1 else value / divisor)
-        return None if fine else _unfit(value, f"should be a multiple of {gotext.number(divisor)}")
+        return None if fine else _unfit(value, f"should be a multiple of {_written(divisor)}")
 
     return check
 
@@ -146,7 +155,17 @@ def _unfit(value: Number, text: str) -> Problem:
     return Problem("", f" in body {text}", value)
 
 
+def _written(number: Number) -> str:
+    """`%v` of a number."""
+    return gofloats.format_general(number) if isinstance(number, float) else str(number)
+
+
 def _native(bound: Number, value: Number) -> Number:
     """Return the bound in the type of the value: for integers it is truncated, so -1.5 becomes -1,
-    and a multiple of 0.5 one of 0, which no integer is."""
-    return int(bound) if isinstance(value, int) else float(bound)
+    and a multiple of 0.5 one of 0, which no integer is. Beyond int64 it is the least one, as Go
+    converts on amd64."""
+    bound = float(bound)
+    if isinstance(value, float):
+        return bound
+    whole = int(bound)
+    return whole if -_INT64 <= whole < _INT64 else -_INT64

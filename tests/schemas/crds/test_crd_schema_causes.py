@@ -301,6 +301,34 @@ DEFAULTS = {
 }
 
 
+WRONG_INTEGER = [
+    ("", 'Invalid value: "number":  in body must be of type integer: "number"'),
+    ("", 'Invalid value: "": Checked value must be of type integer (default format) in '),
+]
+BEYOND_INT64 = {
+    "of a text": (
+        {"type": "string", "default": 2**63},
+        [("", 'Invalid value: "number":  in body must be of type string: "number"')],
+    ),
+    "of an integer": ({"type": "integer", "default": 2**63}, WRONG_INTEGER),
+    "below, of an integer": ({"type": "integer", "default": -(2.0**63)}, WRONG_INTEGER),
+    "of a number with a maximum": (
+        {"type": "number", "default": 2**63, "maximum": 1},
+        [("", "Invalid value: 9.223372036854776e+18:  in body should be less than or equal to 1")],
+    ),
+    "in a list": (
+        {"type": "array", "items": {"type": "string"}, "default": [2**63]},
+        [(".[0]", 'Invalid value: "number": [0] in body must be of type string: "number"')],
+    ),
+}
+
+
+@pytest.mark.parametrize(("field", "causes"), BEYOND_INT64.values(), ids=BEYOND_INT64)
+def test_a_default_beyond_int64_is_a_float(field, causes):
+    """As apiserver decodes it: kube-apiserver 1.36.2."""
+    test_a_default_must_be_valid(field, causes)
+
+
 @pytest.mark.parametrize(("field", "causes"), DEFAULTS.values(), ids=DEFAULTS)
 def test_a_default_must_be_valid(field, causes):
     found = said(crds.validate_create(with_field(**field)))
