@@ -17,10 +17,14 @@ from inkube.apiserver.explore.references import ExplorationError, OtherWays
 from inkube.apiserver.explore.results import Expected, Result
 from inkube.apiserver.explore.runners import Runner
 from inkube.apiserver.explore.scenarios import Scenario
+from inkube.apiserver.http import RequestRecord
 from inkube.apiserver.sources import Snapshot
 
 BUDGET_SECONDS = 60.0
 SMALLER_CASES = 8
+KEPT_REQUESTS = 1000
+"""How many of the last requests of a finding are kept, without their bodies, so that many findings
+of a controller in a loop fit into memory."""
 Progress = Callable[[int, int, Plan, Finding | None], None]
 """Called after each plan with the number of finished plans, of all plans, the plan and its
 finding."""
@@ -238,8 +242,20 @@ class _Explorer:
             return None
         same = judges.judge(plan, await self._run(plan, expected), expected)
         finding = finding._replace(is_certain=same is not None)
-        self._exploration.findings.append(finding)
+        self._exploration.findings.append(_without_bodies(finding))
         return finding
 
     async def _run(self, plan: Plan, expected: Expected) -> Result:
         return await self._runner.run(self._start, plan, expected)
+
+
+def _without_bodies(finding: Finding) -> Finding:
+    """Return a finding with its last requests only, without their bodies."""
+    if finding.result is not None:
+        for step in finding.result.steps:
+            step.requests = _last(step.requests)
+    return finding._replace(requests=_last(finding.requests))
+
+
+def _last(records: Sequence[RequestRecord]) -> list[RequestRecord]:
+    return [record._replace(sent=b"", answered=b"") for record in records[-KEPT_REQUESTS:]]

@@ -90,6 +90,8 @@ def test_a_planted_bug_is_found(reconcile, steps, plan, verdict):
     found = explore(
         scenario(reconcile, *steps), Limits(300, only=[plan], exit_first=True, shrink=0)
     )
+    records = [record for finding in found.findings for record in finding.requests]
+    assert [record for record in records if record.sent or record.answered] == [], "they are large"
     assert [(each.plan.name, each.verdict, each.is_certain) for each in found.findings] == [
         (plan, verdict, True)
     ], found
