@@ -295,7 +295,12 @@ def _subresources(serving: _Serving, handlers: Handlers) -> Subresources:
         authenticator=guards.authenticator,
         authorizer=guards.authorizer,
         streams=subresources.containers.PodStreams(
-            registry, guards.authorizer, kubelet, sessions, recorded
+            registry,
+            guards.authorizer,
+            kubelet,
+            sessions,
+            recorded,
+            minor=core.options.release.minor,
         ),
         proxies=subresources.proxies.Proxies(registry, core.addresses, kubelet, sessions),
         runs_controllers=core.options.controllers,

@@ -15,9 +15,9 @@ from inkube.apiserver import streaming
 from inkube.apiserver.auth import Authorizer, attributes, require
 from inkube.apiserver.handlers import Exchange
 from inkube.apiserver.http import Query, httprequest
-from inkube.apiserver.registry import Registry, Request, keys
+from inkube.apiserver.registry import Registry, keys
 from inkube.apiserver.subresources import nodeless
-from inkube.schemas import status
+from inkube.schemas import releases, status
 from inkube.schemas.golang import DecodeError, rfc3339, strconv, truthy
 from inkube.schemas.objects import Object
 
@@ -115,9 +115,12 @@ class PodStreams:
         kubelet: Callable[[], Kubelet | None],
         sessions: Sessions,
         recorded: Callable[[], LogSource | None] = lambda: None,
+        *,
+        minor: int = releases.NEWEST.minor,
     ) -> None:
         """`recorded` returns the logs of the dump that the server shows, if it shows one."""
         self._recorded = recorded
+        self._logs_have_streams = minor >= nodeless.LOGS_HAVE_STREAMS
         self._registry = registry
         self._authorizer = authorizer
         self._kubelet = kubelet
@@ -137,7 +140,8 @@ class PodStreams:
         request = exchange.request
         if exchange.http.method != "GET":
             raise _not_allowed()
-        query = _log_query(exchange.query, request)
+        has_streams = self._logs_have_streams
+        query = _log_query(exchange.query, request.name, has_streams=has_streams)
         pod = self._registry.get(request).value
         container = nodeless.container_of(request, pod, exchange.query)
         logs = self._logs_of(pod, container)
@@ -321,7 +325,7 @@ def _check_ports(query: Query) -> None:
                 raise status.bad_request(f"cannot convert to []int32: {error}") from error
 
 
-def _log_query(query: Query, request: Request) -> LogQuery:
+def _log_query(query: Query, name: str, *, has_streams: bool) -> LogQuery:
     """Return the PodLogOptions in a query. Raises StatusError 400 and 422."""
     tail, limit = _number(query, "tailLines"), _number(query, "limitBytes")
     seconds, moment = _number(query, "sinceSeconds"), query.get("sinceTime", "")
@@ -330,9 +334,9 @@ def _log_query(query: Query, request: Request) -> LogQuery:
             rfc3339.parse(moment)
         except DecodeError as error:
             raise status.bad_request(error.text) from error
-    errors = nodeless.log_errors(query, request.resource.definition.minor)
+    errors = nodeless.log_errors(query, has_streams=has_streams)
     if errors:
-        raise status.invalid("", "PodLogOptions", request.name, errors)
+        raise status.invalid("", "PodLogOptions", name, errors)
     return LogQuery(
         follow=truthy(query.get("follow") or None),
         previous=truthy(query.get("previous") or None),

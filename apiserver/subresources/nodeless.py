@@ -11,7 +11,7 @@ from inkube.schemas.objects import Object
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _KUBELET_PORT = 10250
-_LOGS_HAVE_STREAMS = 32
+LOGS_HAVE_STREAMS = 32
 """The minor since which PodLogOptions has `stream`; before, it is an unknown parameter."""
 
 
@@ -32,9 +32,10 @@ def container_of(request: Request, pod: Object, query: Query) -> str:
     raise status.bad_request(f"a container name must be specified for pod {request.name}{choices}")
 
 
-def log_errors(query: Query, minor: int) -> list[FieldError]:
-    """Return the errors in the options of a log request (ValidatePodLogOptions of the minor).
-    Raises StatusError 400 for values that are not numbers."""
+def log_errors(query: Query, *, has_streams: bool) -> list[FieldError]:
+    """Return the errors in the options of a log request (ValidatePodLogOptions).
+    `has_streams`: the minor knows `stream`. Raises StatusError 400 for values that are not numbers.
+    """
     bounds = {"limitBytes": 1, "sinceSeconds": 1, "tailLines": 0}
     errors = []
     for member, least in bounds.items():
@@ -45,7 +46,7 @@ def log_errors(query: Query, minor: int) -> list[FieldError]:
     if query.get("sinceTime") and query.get("sinceSeconds"):
         why = "at most one of `sinceTime` or `sinceSeconds` may be specified"
         errors.append(fielderrors.forbidden("[]", why))
-    if minor >= _LOGS_HAVE_STREAMS and "stream" in query:
+    if has_streams and "stream" in query:
         # the gate PodLogsQuerySplitStreams is off
         errors.append(fielderrors.forbidden("stream", "may not be specified"))
     return errors
