@@ -34,6 +34,8 @@ from inkube.storage import StorageError
 logger = logging.getLogger("inkube.apiserver.cli")  # also when it runs as __main__
 _UNLISTED = frozenset({"import-module"})
 """Commands that inkube itself runs."""
+_OPTIONS = frozenset({"help", "version"})
+"""Options that are also understood as commands."""
 
 
 class _Commands(click.Group):
@@ -48,6 +50,13 @@ class _Commands(click.Group):
             for name in commands.__all__
             if name.endswith("_command")
         }
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments. `help serve` and `version` mean the options, as people know these
+        words from kubectl."""
+        if args and args[0] in _OPTIONS:
+            args = [*args[1:], f"--{args[0]}"]
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, also of those that are not loaded."""

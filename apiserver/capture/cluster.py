@@ -167,6 +167,8 @@ class Cluster:
         program = shutil.which("kubectl")
         if program is None:
             raise ClusterError("install kubectl, which connects to the cluster: it is not on PATH")
+        if not self._arguments and not _is_configured():
+            raise ClusterError("there is no kubeconfig: name one with --kubeconfig or KUBECONFIG")
         if os.name == "nt":
             raise ClusterError("kubectl has no sockets that only you may open on Windows")
         process = await asyncio.create_subprocess_exec(
@@ -188,6 +190,13 @@ class Cluster:
                     raise ClusterError(_reason(await errors.read()))
         except TimeoutError as error:
             raise ClusterError(f"kubectl proxy does not start in {START_SECONDS:g} s") from error
+
+
+def _is_configured() -> bool:
+    """Return whether kubectl finds a cluster by itself; else it asks port 8080 of this machine."""
+    files = os.environ.get("KUBECONFIG") or str(Path("~/.kube/config").expanduser())
+    in_pod = "KUBERNETES_SERVICE_HOST" in os.environ
+    return in_pod or any(Path(file).is_file() for file in files.split(os.pathsep) if file)
 
 
 def _reason(output: bytes) -> str:

@@ -24,6 +24,8 @@ def save(file: Path, data: Path) -> None:
 
     Secret keys are in other files and are not copied.
     """
+    if not data.exists():
+        raise click.ClickException(f"{data} does not exist; name the data with --data FILE")
     with failures.reported():
         found = _copied(data, file)
     click.echo(f"{file} holds revision {found.revision}; inkube serve --snapshot {file}")

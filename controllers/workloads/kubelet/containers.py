@@ -87,6 +87,7 @@ class Containers:
             self._check_local("Exec")
             return await local.run(group["local"], command, process)
         text = f"inkube: no script answers this command: {' '.join(command)[:200]}\n"
+        text += "Create a Script for it: kubectl explain scripts\n"
         await process.write(text.encode(), is_error=process.options.stderr)
         return NOT_FOUND
 

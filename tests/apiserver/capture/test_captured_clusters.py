@@ -282,6 +282,15 @@ async def test_objects_that_cannot_be_captured_are_named(tmp_path):
         await Cluster(tmp_path / "missing").__aenter__()
 
 
+@pytest.mark.parametrize("configured", ["", "missing"])
+async def test_a_missing_kubeconfig_is_named(tmp_path, monkeypatch, configured):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KUBECONFIG", configured and str(tmp_path / configured))
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    with pytest.raises(ClusterError, match="there is no kubeconfig: name one with --kubeconfig"):
+        await Cluster(None).__aenter__()
+
+
 async def test_changes_that_cannot_be_replayed_are_named(tmp_path):
     async with Store(sqlite_log(tmp_path / "a.db"), JSONCodec()):
         pass

@@ -313,6 +313,22 @@ def test_the_version_option_prints_the_version():
     assert CliRunner().invoke(main, ["--version"]).output.startswith(f"inkube {inkube.__version__}")
 
 
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [(["version"], ["--version"]), (["help"], ["--help"]), (["help", "log"], ["log", "--help"])],
+)
+def test_words_that_people_know_from_kubectl_are_options(words, same):
+    found = CliRunner().invoke(main, words)
+    assert (found.exit_code, found.output) == (0, CliRunner().invoke(main, same).output)
+
+
+def test_a_snapshot_of_missing_data_says_how_to_name_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(main, ["snapshot", "save", "a.inkube"])
+    assert found.exit_code == 1
+    assert "inkube.db does not exist; name the data with --data FILE" in found.output
+
+
 async def test_memory_and_a_file_exclude_each_other(tmp_path):
     code, text = await failed(tmp_path, "--in-memory", "--data", "a.db")
     assert code == 2

@@ -148,6 +148,8 @@ def test_a_pod_without_a_script_has_an_empty_log_and_knows_no_command(kube, kube
     assert ask(kube, "log") == (200, "")
     said = kubectl("exec", "p", "--", "ls", code=127)
     assert "inkube: no script answers this command: ls" in said
+    assert "kubectl explain scripts" in said
+    assert "Script" in kubectl("explain", "scripts")
 
 
 def test_a_node_without_a_kubelet_answers_nothing(kube):
