@@ -508,7 +508,6 @@ class ServerOptions:
     record_bodies: bool = option(False, "Whether `on_request` also receives both bodies.")
 
 
-_DATA_AND_OUTPUT = frozenset({"data", "snapshot", "replay", "audit_log"})
 OWN: Mapping[str, Option] = {each.name: each for each in options_of(ServerOptions)}
 """The options of the server itself, by name."""
 
@@ -581,16 +580,6 @@ class Options(ServerOptions):
             raise BadOption("prune_definitions", "it works only with watch_definitions (--watch)")
         if self.speed != 1 and self.replay is None:
             raise BadOption("speed", "it works only with replay (--replay)")
-
-    @property
-    def input_files(self) -> list[Path]:
-        """The files of the options that a start reads before it opens its data."""
-        values = {each.name: getattr(self, each.name) for each in OWN.values()}
-        return [
-            value
-            for name, value in values.items()
-            if isinstance(value, Path) and name not in _DATA_AND_OUTPUT
-        ]
 
     @property
     def release(self) -> releases.Release:

@@ -1,8 +1,6 @@
 """The start and stop of a server: the order in which its parts open and close."""
 
 import contextlib
-import errno
-import os
 from functools import partial
 
 from inkube.apiserver import (
@@ -34,7 +32,8 @@ async def lifespan(
 
     Raises ValueError, TypeError, OSError, StorageError or StatusError if a part cannot start.
     """
-    manifest_list = _read_inputs(options)
+    # a mistake is found before the start creates a data file
+    manifest_list = manifests.read(options.definitions) if options.definitions else []
     base = await foundation.open_foundation(options, progress, stack)
     server_parts = parts.build(options, listener, base)
     _close_at_the_end(server_parts.core, stack)
@@ -56,15 +55,6 @@ async def lifespan(
         server_parts.start_state.entries = base.store.list(keys.ROOT)
     stack.push_async_callback(end_requests)  # first, because requests wait for controllers
     return server_parts
-
-
-def _read_inputs(options: Options) -> "list[manifests.Manifest]":
-    """Return the objects of `definitions`. Wrong names of files are found before a start creates a
-    data file. Raises ManifestError, OSError."""
-    for file in options.input_files:
-        if not file.exists():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(file))
-    return manifests.read(options.definitions) if options.definitions else []
 
 
 async def _fork(options: Options) -> tuple[Parts, contextlib.AsyncExitStack]:

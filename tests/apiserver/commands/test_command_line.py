@@ -193,9 +193,6 @@ async def test_meaningless_values_of_options_are_refused(tmp_path, arguments, to
     ("option", "name"),
     [
         ("--definitions", "crds.yaml"),
-        ("--token-auth-file", "tokens.csv"),
-        ("--audit-policy-file", "audit.yaml"),
-        ("--admission-control-config-file", "admission.yaml"),
         ("--kubeconfig", "missing/inkube.kubeconfig"),
     ],
 )
