@@ -25,7 +25,7 @@ COMMANDS = {
     "example boats map.yaml/boats": "map.yaml/boats: not a directory",
     "diff map.yaml missing.yaml": "'missing.yaml' does not exist, and is neither a revision nor",
     "log --data missing.db": "missing.db does not exist; name the data with --data FILE",
-    "snapshot save missing/new.db --data missing.db": "missing.db: no such file",
+    "snapshot save missing/new.db --data missing.db": "missing.db does not exist; name the data with --data FILE",
     "plan -f missing.yaml": "inkube.db: no such file",
     "validate missing.yaml": "missing.yaml: no such file or folder",
     "explore missing.yaml": "File 'missing.yaml' does not exist.",

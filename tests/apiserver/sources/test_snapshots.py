@@ -163,4 +163,4 @@ def test_saving_a_snapshot_of_a_missing_file_is_an_error(tmp_path):
     runner = CliRunner()
     missing = str(Path(tmp_path / "none.db"))
     done = runner.invoke(main, ["snapshot", "save", str(tmp_path / "state.db"), "--data", missing])
-    assert (done.exit_code, "no such file" in done.output) == (1, True)
+    assert (done.exit_code, "does not exist" in done.output) == (1, True)
