@@ -31,7 +31,7 @@ def test_a_change_is_checked_until_the_user_interrupts(tmp_path):
         (tmp_path / "a.yaml").unlink()
         assert next(lines) == "1 document, 0 errors\n"
         process.send_signal(signal.SIGINT)
-        assert process.wait(SECONDS) == 0
+        assert (process.wait(SECONDS), process.stderr.read()) == (0, "")
     finally:
         process.kill()
         process.communicate(timeout=SECONDS)
