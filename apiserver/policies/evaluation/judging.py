@@ -66,21 +66,20 @@ class BoundPolicies:
         self._authorizer = authorizer
         self._compiled: dict[str, tuple[Entry, CompiledPolicy]] = {}
 
-    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, Object | None, Served]]:
-        """Yield the policies and bindings that match a write, and the version in which each policy
-        sees it. A policy whose kind of parameters is unknown comes once, without a binding."""
+    def matching(self, write: Write) -> Iterator[tuple[CompiledPolicy, list[Object], Served]]:
+        """Yield the policies that match a write, with their bindings that match it, and the version
+        in which each policy sees it."""
         target = self._target(write)
         versions = {each.gvr: each for each in attributes.equivalents(write.request)}
         for policy, bindings in self._bound():
             matched = matched_resource(policy.constraints, target)
-            if matched is None:
-                continue
-            if policy.param_kind is not None and self._param_kind(policy.param_kind) is None:
-                yield policy, None, versions[matched]
-                continue
-            for binding in bindings:
-                if matched_resource(binding["spec"].get("matchResources"), target) is not None:
-                    yield policy, binding, versions[matched]
+            if matched is not None:
+                chosen = [
+                    binding
+                    for binding in bindings
+                    if matched_resource(binding["spec"].get("matchResources"), target) is not None
+                ]
+                yield policy, chosen, versions[matched]
 
     def compiled(self) -> list[CompiledPolicy]:
         """Return the policies that were evaluated by now."""
@@ -132,26 +131,22 @@ class BoundPolicies:
         served = resource.served(version) if resource is not None else None
         return None if resource is None or served is None else (resource, served)
 
-    async def params(
-        self, policy: CompiledPolicy, binding: Object | None, request: Request
-    ) -> list[Object | None]:
-        """Return the parameters of a binding, or [None] if the policy has none. Raises
-        ConfigError, always without a binding."""
-        if binding is not None:
-            try:
-                return await self._params(policy, binding, request)
-            except ConfigError as error:
-                raise ConfigError(f"failed to configure binding: {error}") from None
-        kind = policy.param_kind or {}
+    def misconfigured(self, policy: CompiledPolicy) -> str:
+        """Return why a policy cannot be applied, whatever its bindings say, or ""."""
+        kind = policy.param_kind
+        if kind is None or self._param_kind(kind) is not None:
+            return ""
         group, version = split_api_version(kind["apiVersion"])
-        raise ConfigError(
+        return (
             "failed to configure policy: failed to find resource referenced by paramKind: "
             f"'{group}/{version}, Kind={kind['kind']}'"
         )
 
-    async def _params(
+    async def params(
         self, policy: CompiledPolicy, binding: Object, request: Request
     ) -> list[Object | None]:
+        """Return the parameters of a binding, or [None] if the policy has none. Raises
+        ConfigError."""
         reference = binding["spec"].get("paramRef")
         place = None if policy.param_kind is None else self._param_kind(policy.param_kind)
         if place is None or reference is None:
@@ -209,8 +204,13 @@ class PolicyEvaluator(BoundPolicies):
         call."""
         refused: list[_Refusal] = []
         annotations = _AuditAnnotations()
-        for policy, binding, served in self.matching(write):
-            refused += await self._denials(policy, binding, write, served, annotations)
+        for policy, bindings, served in self.matching(write):
+            if why := self.misconfigured(policy):
+                if not policy.ignores_failures:
+                    refused.append(_Refusal(policy.name, "", Denial(why, always=True)))
+                continue
+            for binding in bindings:
+                refused += await self._denials(policy, binding, write, served, annotations)
         annotations.add_to(write)
         if refused:
             raise _refusal_error(write, refused[0])
@@ -218,20 +218,20 @@ class PolicyEvaluator(BoundPolicies):
     async def _denials(
         self,
         policy: CompiledPolicy,
-        binding: Object | None,
+        binding: Object,
         write: Write,
         served: Served,
         annotations: "_AuditAnnotations",
     ) -> list[_Refusal]:
         """Return the denials of one binding. Its warnings are added to the call."""
-        name = "" if binding is None else binding["metadata"]["name"]
+        name = binding["metadata"]["name"]
         try:
             found = await self.params(policy, binding, write.request)
         except ConfigError as error:
             if policy.ignores_failures:
                 return []
-            return [_Refusal(policy.name, name, Denial(str(error), always=True))]
-        assert binding is not None, "without one, there are no parameters"
+            denial = Denial(f"failed to configure binding: {error}", always=True)
+            return [_Refusal(policy.name, name, denial)]
         refused, actions = [], binding["spec"].get("validationActions") or []
         values = await self.values(write, served) if found else {}
         for params in found:

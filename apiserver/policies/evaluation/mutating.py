@@ -80,15 +80,19 @@ class Mutator(BoundPolicies):
     async def _invocations(self, write: Write) -> "tuple[list[_Invocation], list[_Failure]]":
         """Return what to apply to a write, and the errors of bindings without parameters."""
         invocations, failures = [], []
-        for policy, binding, served in self.matching(write):
+        for policy, bindings, served in self.matching(write):
             assert isinstance(policy, MutatingPolicy), "made by `compiler`"
-            try:
-                found = await self.params(policy, binding, write.request)
-            except ConfigError as error:
-                failures.append(_Failure(policy, binding, str(error), "Forbidden"))
-            else:
-                assert binding is not None, "without one, there are no parameters"
-                invocations += [_Invocation(policy, binding, served, params) for params in found]
+            if why := self.misconfigured(policy):
+                failures.append(_Failure(policy, None, why, "Forbidden"))
+                continue
+            for binding in bindings:
+                try:
+                    found = await self.params(policy, binding, write.request)
+                except ConfigError as error:
+                    why = f"failed to configure binding: {error}"
+                    failures.append(_Failure(policy, binding, why, "Forbidden"))
+                else:
+                    invocations += [_Invocation(policy, binding, served, one) for one in found]
         return invocations, failures
 
     async def _change(self, invocation: "_Invocation", write: Write) -> list[str]:
